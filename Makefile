@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One makefile. Variants (compiler, sanitizers) build side by side: build/, build/<variant>/.
+#   make                      build/wakeif
+#   make deps demo            install packages, build, report on samples/
+#   make deps check           install packages, build and run the tests
+#   make SAN=address,undefined check
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+VERSION := 0.1.0
+prefix ?= /usr/local
+bindir ?= $(prefix)/bin
+datadir ?= $(prefix)/share
+includedir ?= $(prefix)/include
+INSTALL ?= install
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+SAN ?=
+comma := ,
+empty :=
+space := $(empty) $(empty)
+VARIANT := $(subst $(space),-,$(strip $(if $(filter-out gcc cc,$(notdir $(CC))),$(notdir $(CC))) $(if $(SAN),san-$(subst $(comma),-,$(SAN))) $(if $(COVERAGE),coverage)))
+O ?= build$(if $(VARIANT),/$(VARIANT))
+
+# Packages: run time and build, then what the tests use.
+PKGS_BUILD := gcc make pkg-config libtraceevent-dev libtracefs-dev libtracecmd-dev libhwloc-dev libarchive-dev libzstd-dev zlib1g-dev libjansson-dev
+PKGS_CHECK := trace-cmd zstd xz-utils bzip2 gzip python3 libcmocka-dev hwloc util-linux git jq
+PKGS_FULL := clang-14 libclang-rt-14-dev linux-perf valgrind
+PC_MODULES := libtraceevent libtracefs libtracecmd hwloc libarchive libzstd zlib jansson
+
+# pkg-config is asked when a rule needs it, not when this file is read: "make deps check" starts without it.
+PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(PC_MODULES)))$(PC_CFLAGS)
+PC_LIBS = $(eval PC_LIBS := $$(shell pkg-config --libs $(PC_MODULES)))$(PC_LIBS)
+
+OPT ?= -O2 -g
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 $(if $(WERROR),-Werror)
+SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+COV_FLAGS := $(if $(COVERAGE),--coverage)
+ALL_CFLAGS = -std=gnu17 $(OPT) $(WARN) $(SAN_FLAGS) $(COV_FLAGS) -D_GNU_SOURCE -DWAKEIF_VERSION='"$(VERSION)"' -I. $(PC_CFLAGS) $(CFLAGS)
+ALL_LDFLAGS = $(SAN_FLAGS) $(COV_FLAGS) $(LDFLAGS)
+ALL_LIBS = $(PC_LIBS) -ldl -lm $(LIBS)
+
+LIB_SRC := $(wildcard analyzer/base/*.c parsers/*.c models/*.c analyzer/topology/*.c analyzer/timeline/*.c analyzer/metrics/*.c analyzer/report/*.c)
+CMD_SRC := $(wildcard analyzer/*.c)
+TEST_SRC := $(wildcard tests/unit/test_*.c)
+GEN_SRC := $(wildcard tests/gen/*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
+
+.PHONY: all deps demo check check-full bench fuzz coverage install uninstall clean
+all: $(O)/wakeif
+
+$(O)/libwakeif.a: $(call obj,$(LIB_SRC))
+	@rm -f $@
+	@ar rcs $@ $^
+
+$(O)/wakeif: $(call obj,$(CMD_SRC)) $(O)/libwakeif.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+
+$(O)/obj/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Unit tests: one cmocka program a file. tests/unit/*.c without the prefix test_ is shared by them.
+TEST_BIN := $(patsubst tests/unit/%.c,$(O)/tests/%,$(TEST_SRC))
+TEST_HELP := $(call obj,$(filter-out $(TEST_SRC),$(wildcard tests/unit/*.c)))
+$(O)/tests/test_%: $(O)/obj/tests/unit/test_%.o $(TEST_HELP) $(O)/libwakeif.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS) -lcmocka
+
+# Generators of traces: one program a file in tests/gen named gen_*.c; the other files there are shared by them.
+GEN_BIN := $(patsubst tests/gen/%.c,$(O)/tests/%,$(filter tests/gen/gen_%.c,$(GEN_SRC)))
+GEN_HELP := $(call obj,$(filter-out tests/gen/gen_%.c,$(GEN_SRC)))
+$(O)/tests/gen_%: $(O)/obj/tests/gen/gen_%.o $(GEN_HELP) $(O)/libwakeif.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+
+# Fuzz targets: with clang they are libFuzzer programs (make fuzz); tests/fuzz/replay.c gives each a main that replays a corpus.
+FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(O)/tests/%,$(FUZZ_SRC))
+$(O)/tests/fuzz_%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/obj/tests/fuzz/replay.o $(O)/libwakeif.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+
+.SECONDARY:
+
+.PHONY: programs tests-built
+programs: $(O)/wakeif
+tests-built: $(O)/wakeif $(TEST_BIN) $(GEN_BIN) $(FUZZ_BIN)
+
+# "check" after "deps" also under -j: an order-only prerequisite when both are goals, and everything that needs
+# pkg-config runs in a sub-make.
+DEPS_FIRST := $(if $(filter deps,$(MAKECMDGOALS)),deps)
+
+SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
+deps:
+	@missing=""; for p in $(PKGS_BUILD) $(PKGS_CHECK); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; fi
+
+demo: | $(DEPS_FIRST)
+	@$(MAKE) --no-print-directory programs
+	@O=$(O) tests/demo.sh
+
+check: | $(DEPS_FIRST)
+	@$(MAKE) --no-print-directory tests-built WERROR=1
+	@O=$(O) tests/run.sh check
+
+check-full: | $(DEPS_FIRST)
+	@$(MAKE) --no-print-directory tests-built WERROR=1
+	@O=$(O) tests/run.sh full
+
+bench: | $(DEPS_FIRST)
+	@$(MAKE) --no-print-directory tests-built
+	@O=$(O) tests/bench/run.sh
+
+fuzz:
+	@$(MAKE) --no-print-directory CC=clang-14 SAN=address,undefined,fuzzer-no-link O=build/fuzz tests-built-fuzz
+	@O=build/fuzz tests/fuzz/run.sh
+
+.PHONY: tests-built-fuzz
+tests-built-fuzz: $(patsubst tests/fuzz/fuzz_%.c,$(O)/fuzz/%,$(FUZZ_SRC))
+$(O)/fuzz/%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/libwakeif.a
+	@mkdir -p $(@D)
+	$(CC) -fsanitize=address,undefined,fuzzer -o $@ $^ $(ALL_LIBS)
+
+coverage:
+	@$(MAKE) --no-print-directory COVERAGE=1 OPT='-O0 -g' check
+	@O=build/coverage tests/coverage.sh
+
+install: all
+	$(INSTALL) -D -m 755 $(O)/wakeif $(DESTDIR)$(bindir)/wakeif
+	$(INSTALL) -D -m 644 models/wakeif_model.h $(DESTDIR)$(includedir)/wakeif/wakeif_model.h
+
+uninstall:
+	rm -f $(DESTDIR)$(bindir)/wakeif $(DESTDIR)$(includedir)/wakeif/wakeif_model.h
+	-rmdir $(DESTDIR)$(includedir)/wakeif
+
+clean:
+	rm -rf build
+
+-include $(patsubst %.o,%.d,$(call obj,$(LIB_SRC) $(CMD_SRC) $(TEST_SRC) $(GEN_SRC) $(FUZZ_SRC)))
