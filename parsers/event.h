@@ -70,6 +70,16 @@ enum wi_event_flags {
 	WI_FLAG_BH_OFF = 0x80
 };
 
+/*
+ * Why a CPU's records are not continuous. A source with info->looks_ahead delivers WI_EV_LOST straight after the last
+ * record before the gap, with that record's stamp (there is nothing known in between); other sources at the gap's end,
+ * before the record that shows it.
+ */
+enum wi_lost_kind {
+	WI_LOST_MARK, /* the ring buffer says that records were lost */
+	WI_LOST_CHAIN /* common_pid (sched_switch: prev_pid) of the next record is not the task last switched in: a switch is missing */
+};
+
 /* Highest pid a kernel can give (PID_MAX_LIMIT); above: the parser refuses the record as damage. */
 #define WI_PID_MAX 4194304
 
@@ -136,7 +146,8 @@ struct wi_event {
 			uint32_t len;
 		} marker;
 		struct {
-			uint64_t nr; /* records lost; 0: an unknown number */
+			uint64_t nr;  /* records lost; 0: an unknown number */
+			uint8_t kind; /* enum wi_lost_kind */
 		} lost;
 	};
 };

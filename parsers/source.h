@@ -31,7 +31,8 @@ struct wi_open_opts {
 struct wi_cpu_info {
 	bool has_data;	       /* at least one record */
 	bool overwritten;      /* the start of the buffer was overwritten (overrun > 0, flight recorder) */
-	uint64_t first_ts_ns;  /* of its first record of any kind; 0 without data. Text: 0 until the first pass is over */
+	uint64_t first_ts_ns;  /* of its first record of any kind; 0 without data. Known at open if info->looks_ahead, else after a pass */
+	int32_t first_pid;     /* common_pid of that record: the task that ran there from the recording's start; -1 unknown */
 	uint64_t bytes;	       /* of data in the file; 0 for text */
 	uint64_t overrun;      /* records overwritten, as its CPU statistics say */
 	uint64_t lost;	       /* records dropped, as its CPU statistics say */
@@ -67,6 +68,7 @@ struct wi_source_info {
 	const struct wi_damage *damage; /* grows while reading */
 	uint32_t nr_damage;
 	uint64_t file_bytes;
+	bool looks_ahead;    /* cpu[] is complete at open and WI_EV_LOST comes at the start of its gap (see event.h) */
 	uint64_t unparsed;   /* sched records or lines that could not be decoded, so far */
 	uint64_t unordered;  /* records that came earlier than a predecessor and were delivered at the predecessor's time, so far */
 	uint64_t unknown_state_letters;
