@@ -146,7 +146,7 @@ struct wi_event {
 			uint32_t len;
 		} marker;
 		struct {
-			uint64_t nr;  /* records lost; 0: an unknown number */
+			uint64_t nr_lost; /* 0: an unknown number. When this event comes: enum wi_lost_kind, chain.h, source.h looks_ahead */
 			uint8_t kind; /* enum wi_lost_kind */
 		} lost;
 	};
