@@ -41,7 +41,13 @@ enum wi_event_type {
 
 #define WI_EV_BIT(t) (1u << WI_EV_##t)
 
-const char *wi_event_name(enum wi_event_type type); /* static string */
+const char *wi_event_name(enum wi_event_type type); /* static string; "unknown" for a number that is no type */
+
+/* Order of events with one time stamp on different CPUs: lower first (a waking before the wakeup it leads to). */
+static inline uint32_t wi_event_rank(uint8_t type)
+{
+	return type;
+}
 
 /*
  * Records that no part of wakeif reads (WI_EV_OTHER) still prove two things: their CPU had moved on, and who was

@@ -82,6 +82,8 @@ struct wi_source;
  *   Damage inside the data is no error: the reader goes on at the next whole page or line and notes it in info->damage.
  * rewind: start again from the first event (a second pass); same events, same order.
  * set_filter: from now on only these types (bits WI_EV_BIT) need be delivered; others may still come. 
+ * open: fd is lent, at offset 0, seekable, valid until close returned; the caller closes it. A directory
+ *   comes as an fd opened with O_RDONLY | O_DIRECTORY and file_bytes 0.
  * comm_of: name of a pid from the file's own table of latest names (saved_cmdlines), or WI_NAME_NONE. Use last.
  */
 struct wi_parser_ops {
