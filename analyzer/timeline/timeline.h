@@ -185,6 +185,7 @@ struct wi_survey {
 	uint32_t nr_cpus;	/* highest CPU seen or told + 1 */
 	int32_t *first_pid;	/* by CPU; -1: no record on it */
 	uint64_t *first_ts_ns;	/* by CPU; WI_TIME_UNKNOWN: no record on it */
+	bool *overwritten;	/* by CPU: the start of its buffer was overwritten */
 	struct wi_gap *gaps;	/* by from_ns; only for sources that do not look ahead */
 	size_t nr_gaps;
 	uint64_t recording_start_ns;

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of this room share; nothing outside includes it. */
+#ifndef WI_TIMELINE_INTERNAL_H
+#define WI_TIMELINE_INTERNAL_H
+
+#include "analyzer/base/cpumask.h"
+#include "analyzer/timeline/lookahead.h"
+#include "analyzer/timeline/timeline.h"
+
+/* A wakeup from sched_waking to its end. */
+struct open_wakeup {
+	struct wi_wakeup w;
+	struct wi_placement placement;
+	uint8_t state_at_wake; /* enum wi_task_state of the wakee at sched_waking */
+	bool decided, pending, enqueued, duplicate;
+	uint64_t blocked_ns_at_wake;
+	uint64_t seq; /* order of the sched_wakings */
+};
+
+/* The timeline's part of a task. pub is first: a struct wi_task * is a struct task *. */
+struct task {
+	struct wi_task pub;
+	struct task *next_waiting, *prev_waiting; /* on the queue of pub.cpu while RUNNABLE */
+	struct task *next_alive, *prev_alive;
+	struct open_wakeup *wakeup; /* the one that its next switch-in closes */
+	bool fresh;		    /* forked, not yet woken */
+	bool ghost;		    /* UNKNOWN, but known not to be queued */
+	bool fair;		    /* counted as fair while queued: its prio at that time */
+	bool counted_idle_policy;   /* counted as SCHED_IDLE while queued */
+	bool counted_unknown_policy;
+	int16_t counted_prio;
+	uint32_t named; /* name that the affinity was inferred from */
+	int8_t pinned_by_name;
+	uint64_t unknown_since_ns; /* 0: never seen before */
+	uint64_t skew_ns;	   /* switched in elsewhere at this time while still running on skew_cpu */
+	uint32_t skew_cpu;
+	uint32_t ghost_cpu;
+	wakeif_word *own_mask; /* inferred single CPU, owned */
+};
+
+struct cpu {
+	enum wi_cpu_kind kind;
+	struct task *cur; /* NULL: idle task, or unknown */
+	struct task *waiting;
+	uint32_t nr_waiting;
+	uint32_t nr_fair, nr_idle_policy, nr_unknown_policy, nr_rt; /* queued, the current one included */
+	uint32_t nr_pending;
+	uint64_t last_idle_ns;	  /* last moment known idle (kind), valid if ever_idle; now while idle */
+	uint64_t fair_since_ns;	  /* since when at least one fair task is queued */
+	uint64_t unknown_since_ns;
+	bool ever_idle, has_switch, active, overwritten;
+	int32_t prev_pid; /* task that ran before the present one; 0 idle task, -1 unknown */
+};
+
+struct skew_pair {
+	uint64_t key, ns, count;
+};
+
+struct wi_timeline {
+	struct wi_timeline_opts opt;
+	struct wi_timeline_observer obs;
+	const struct wakeif_topology *topo;
+	uint32_t nr_cpus, words;
+	struct wi_err *err; /* of the call in progress */
+	bool failed;
+
+	uint64_t now_ns, start_ns, stop_ns; /* start, stop: the window */
+	bool started, done, in_window;
+	struct wi_lookahead *la;
+	size_t next_gap;
+
+	struct cpu *cpu;
+	struct wakeif_cpu *view_cpu;
+	struct wakeif_view view;
+	wakeif_word *idle, *unknown, *pending, *sched_idle_only, *all;
+	bool have_sched_idle; /* some task's policy is known to be SCHED_IDLE */
+
+	struct task ***pid_leaf; /* two levels: pid >> 10, pid & 1023 */
+	struct task *alive;
+	struct task *free_tasks;
+	uint32_t next_task_id;
+
+	struct open_wakeup **open; /* by slot */
+	uint32_t nr_slots;
+	uint32_t *free_slot;
+	uint32_t nr_free_slots, slot_cap;
+	struct open_wakeup **due; /* decisions to come, by (instant, seq) */
+	uint32_t nr_due, due_cap;
+	uint64_t due_ns; /* of the first; UINT64_MAX none */
+	uint64_t wakeup_seq;
+
+	struct skew_pair *skew;
+	uint32_t nr_skew, skew_cap;
+	struct wi_timeline_quality q;
+};
+
+/* queues.c */
+void tl_write_bit(wakeif_word *m, uint32_t c, bool on);
+void tl_set_kind(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind);
+void tl_update_sched_idle_only(struct wi_timeline *tl, uint32_t c);
+void tl_queue_count(struct wi_timeline *tl, uint32_t c, struct task *t);
+void tl_queue_uncount(struct wi_timeline *tl, uint32_t c, struct task *t);
+void tl_become_unknown(struct wi_timeline *tl, struct task *t);
+void tl_update_idle(struct wi_timeline *tl, uint32_t c);
+void tl_set_state(struct wi_timeline *tl, struct task *t, enum wi_task_state state);
+void tl_wait_begin(struct wi_timeline *tl, struct task *t, uint32_t c);
+void tl_wait_end(struct wi_timeline *tl, struct task *t);
+void tl_repair(struct wi_timeline *tl, uint64_t *counter);
+void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, bool placement);
+
+/* events.c */
+void tl_apply(struct wi_timeline *tl, const struct wi_event *ev, const struct wi_placement *p);
+void tl_apply_gaps(struct wi_timeline *tl, uint64_t before_ns);
+
+/* tasks.c */
+struct task *tl_task_find(struct wi_timeline *tl, int32_t pid);
+struct task *tl_task_get(struct wi_timeline *tl, int32_t pid, uint32_t comm); /* creates; NULL: out of memory, or pid 0 */
+struct task *tl_task_born(struct wi_timeline *tl, int32_t pid, uint32_t comm, struct task *parent);
+void tl_task_name(struct wi_timeline *tl, struct task *t, uint32_t comm);
+void tl_task_seen_on(struct wi_timeline *tl, struct task *t, uint32_t cpu); /* drops a pin by name that is wrong */
+void tl_task_gone(struct wi_timeline *tl, struct task *t);
+void tl_task_rename_pid(struct wi_timeline *tl, struct task *t, int32_t pid);
+void tl_tasks_free(struct wi_timeline *tl);
+
+/* wakeups.c */
+struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const struct wi_event *ev, const struct wi_placement *p);
+void tl_wakeups_of_gone(struct wi_timeline *tl, struct task *t); /* decides and closes all that wait for t */
+void tl_wakeup_fire(struct wi_timeline *tl, uint64_t until_ns); /* all decisions with instant <= until_ns */
+void tl_wakeup_fire_one(struct wi_timeline *tl, struct open_wakeup *o);
+void tl_wakeup_enqueued(struct wi_timeline *tl, struct open_wakeup *o, uint64_t now_ns, uint32_t record_cpu);
+void tl_wakeup_close(struct wi_timeline *tl, struct open_wakeup *o, enum wi_outcome outcome);
+void tl_wakeups_free(struct wi_timeline *tl);
+
+/* Before the window nothing is counted. */
+static inline uint64_t tl_clip(const struct wi_timeline *tl, uint64_t ns)
+{
+	return ns < tl->start_ns ? tl->start_ns : ns;
+}
+
+static inline bool tl_is_fair(int16_t prio)
+{
+	return prio >= 100 || prio == WI_PRIO_UNKNOWN;
+}
+
+static inline bool tl_is_rt(int16_t prio)
+{
+	return prio >= 0 && prio < 100;
+}
+
+#endif

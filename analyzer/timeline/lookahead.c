@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyzer/timeline/lookahead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A sched_waking in the queue. */
+struct entry {
+	struct wi_placement p;
+	uint64_t wake_ns;
+	uint64_t record; /* its number among the counted records */
+	uint32_t waker_cpu;
+	int32_t pid;
+	bool resolved;
+};
+
+#define NO_ENTRY UINT32_MAX
+
+/* Open entries by pid: linear probing, at most half full; few entries are open at a time, so it stays in the cache. */
+struct open_slot {
+	int32_t pid; /* 0: free (pid 0 is never woken) */
+	uint32_t entry;
+};
+
+struct wi_lookahead {
+	struct wi_event *ev; /* ring, power of two */
+	uint32_t cap, head, count;
+	struct entry *entry; /* ring of the wakings in the queue, in the same order; index = number & (cap - 1) */
+	uint32_t entry_cap, entry_head, entry_count;
+	struct open_slot *open;
+	uint32_t open_cap, open_count;
+	uint32_t *await; /* by CPU: entry number that waits for the CPU's next record */
+	uint64_t tail_ns, records, gap_ns;
+	bool has_waking, ended;
+};
+
+struct wi_lookahead *wi_lookahead_new(uint32_t nr_cpus, uint64_t gap_ns, bool has_waking)
+{
+	struct wi_lookahead *la = calloc(1, sizeof(*la));
+
+	if (!la)
+		return NULL;
+	la->cap = 4096;
+	la->entry_cap = 512;
+	la->open_cap = 512;
+	la->ev = malloc(la->cap * sizeof(*la->ev));
+	la->entry = malloc(la->entry_cap * sizeof(*la->entry));
+	la->open = calloc(la->open_cap, sizeof(*la->open));
+	la->await = malloc((nr_cpus + 1) * sizeof(*la->await));
+	if (!la->ev || !la->entry || !la->open || !la->await) {
+		wi_lookahead_free(la);
+		return NULL;
+	}
+	for (uint32_t c = 0; c <= nr_cpus; c++)
+		la->await[c] = NO_ENTRY;
+	la->gap_ns = gap_ns;
+	la->has_waking = has_waking;
+	return la;
+}
+
+void wi_lookahead_free(struct wi_lookahead *la)
+{
+	if (!la)
+		return;
+	free(la->ev);
+	free(la->entry);
+	free(la->open);
+	free(la->await);
+	free(la);
+}
+
+static inline uint32_t open_hash(const struct wi_lookahead *la, int32_t pid)
+{
+	return ((uint32_t)pid * 0x9e3779b1u >> 12) & (la->open_cap - 1);
+}
+
+static inline struct open_slot *open_find(struct wi_lookahead *la, int32_t pid)
+{
+	uint32_t i = open_hash(la, pid);
+
+	while (la->open[i].pid) {
+		if (la->open[i].pid == pid)
+			return &la->open[i];
+		i = (i + 1) & (la->open_cap - 1);
+	}
+	return NULL;
+}
+
+/* Backward-shift deletion: no tombstones. */
+static void open_remove(struct wi_lookahead *la, struct open_slot *s)
+{
+	uint32_t i = (uint32_t)(s - la->open), mask = la->open_cap - 1;
+
+	for (uint32_t j = (i + 1) & mask; la->open[j].pid; j = (j + 1) & mask) {
+		uint32_t home = open_hash(la, la->open[j].pid);
+
+		if (((j - home) & mask) >= ((j - i) & mask)) {
+			la->open[i] = la->open[j];
+			i = j;
+		}
+	}
+	la->open[i].pid = 0;
+	la->open_count--;
+}
+
+static bool open_insert(struct wi_lookahead *la, int32_t pid, uint32_t entry)
+{
+	if (la->open_count * 2 >= la->open_cap) {
+		uint32_t old_cap = la->open_cap;
+		struct open_slot *old = la->open, *bigger = calloc(old_cap * 2, sizeof(*bigger));
+
+		if (!bigger)
+			return false;
+		la->open = bigger;
+		la->open_cap = old_cap * 2;
+		for (uint32_t k = 0; k < old_cap; k++) {
+			if (!old[k].pid)
+				continue;
+			uint32_t i = open_hash(la, old[k].pid);
+
+			while (la->open[i].pid)
+				i = (i + 1) & (la->open_cap - 1);
+			la->open[i] = old[k];
+		}
+		free(old);
+	}
+	uint32_t i = open_hash(la, pid);
+	while (la->open[i].pid)
+		i = (i + 1) & (la->open_cap - 1);
+	la->open[i] = (struct open_slot){ pid, entry };
+	la->open_count++;
+	return true;
+}
+
+static inline struct entry *entry_at(struct wi_lookahead *la, uint32_t number)
+{
+	return &la->entry[number & (la->entry_cap - 1)];
+}
+
+static bool reserve(struct wi_lookahead *la)
+{
+	if (la->count == la->cap) {
+		struct wi_event *ev = malloc(2ul * la->cap * sizeof(*ev));
+
+		if (!ev)
+			return false;
+		for (uint32_t i = 0; i < la->count; i++)
+			ev[i] = la->ev[(la->head + i) & (la->cap - 1)];
+		free(la->ev);
+		la->ev = ev;
+		la->head = 0;
+		la->cap *= 2;
+	}
+	if (la->entry_count == la->entry_cap) {
+		uint32_t cap = la->entry_cap * 2;
+		struct entry *e = malloc((size_t)cap * sizeof(*e));
+
+		if (!e)
+			return false;
+		for (uint32_t n = la->entry_head; n != la->entry_head + la->entry_count; n++)
+			e[n & (cap - 1)] = *entry_at(la, n);
+		free(la->entry);
+		la->entry = e;
+		la->entry_cap = cap;
+	}
+	return true;
+}
+
+static void resolve(struct wi_lookahead *la, struct open_slot *s, const struct wi_event *ev, enum wi_chosen_source source, uint32_t chosen)
+{
+	struct entry *e = entry_at(la, s->entry);
+
+	e->resolved = true;
+	e->p.source = source;
+	e->p.chosen_cpu = chosen;
+	e->p.moved = source == WI_CHOSEN_MIGRATE;
+	if (source == WI_CHOSEN_WAKEUP) {
+		e->p.enq_ns = ev->ts_ns;
+		e->p.enq_record_cpu = ev->cpu;
+	}
+	if (e->p.moved)
+		e->p.dec_ns = ev->ts_ns;
+	else if (ev->ts_ns < e->p.dec_ns)
+		e->p.dec_ns = ev->ts_ns;
+	open_remove(la, s);
+}
+
+static inline void resolve_none(struct wi_lookahead *la, int32_t pid, const struct wi_event *ev)
+{
+	struct open_slot *s = open_find(la, pid);
+
+	if (s)
+		resolve(la, s, ev, WI_CHOSEN_NONE, WI_CPU_NONE);
+}
+
+static bool push_waking(struct wi_lookahead *la, const struct wi_event *ev)
+{
+	uint32_t number = la->entry_head + la->entry_count;
+
+	resolve_none(la, ev->wk.pid, ev);
+	*entry_at(la, number) = (struct entry){
+		.p = { .dec_ns = ev->ts_ns + la->gap_ns,
+		       .enq_ns = WI_TIME_UNKNOWN,
+		       .next_waker_record_ns = WI_TIME_UNKNOWN,
+		       .chosen_cpu = WI_CPU_NONE,
+		       .enq_record_cpu = WI_CPU_NONE,
+		       .source = WI_CHOSEN_NONE },
+		.wake_ns = ev->ts_ns,
+		.record = la->records,
+		.waker_cpu = ev->cpu,
+		.pid = ev->wk.pid,
+	};
+	la->entry_count++;
+	la->await[ev->cpu] = number;
+	return open_insert(la, ev->wk.pid, number);
+}
+
+/* The next record of a waker's CPU: the kernel had chosen by then. */
+static inline void note_waker_record(struct wi_lookahead *la, const struct wi_event *ev)
+{
+	uint32_t number = la->await[ev->cpu];
+
+	if (number == NO_ENTRY)
+		return;
+	la->await[ev->cpu] = NO_ENTRY;
+	if (number - la->entry_head >= la->entry_count)
+		return; /* has left the queue: it was stalled */
+	struct entry *e = entry_at(la, number);
+
+	if (ev->ts_ns > e->wake_ns + WI_STALLED_NS)
+		e->p.stalled = true;
+	else
+		e->p.next_waker_record_ns = ev->ts_ns;
+	if (!e->resolved || !e->p.moved)
+		if (ev->ts_ns < e->p.dec_ns)
+			e->p.dec_ns = ev->ts_ns;
+}
+
+/* A sched_process_exec may rename the current task: from then on it is known by the new pid. */
+static void match_exec(struct wi_lookahead *la, const struct wi_event *ev)
+{
+	if (ev->exec.old_pid != ev->exec.pid && ev->exec.old_pid > 0)
+		resolve_none(la, ev->exec.old_pid, ev);
+}
+
+static bool match(struct wi_lookahead *la, const struct wi_event *ev)
+{
+	struct open_slot *s;
+
+	switch (ev->type) {
+	case WI_EV_SCHED_WAKING:
+		la->records++;
+		return ev->wk.success ? push_waking(la, ev) : true;
+	case WI_EV_SCHED_WAKEUP:
+		la->records++;
+		s = ev->wk.success ? open_find(la, ev->wk.pid) : NULL;
+		if (s)
+			resolve(la, s, ev, WI_CHOSEN_WAKEUP, (uint32_t)ev->wk.target_cpu);
+		break;
+	case WI_EV_SCHED_MIGRATE_TASK:
+		la->records++;
+		s = open_find(la, ev->mig.pid);
+		if (s && entry_at(la, s->entry)->waker_cpu == ev->cpu)
+			resolve(la, s, ev, WI_CHOSEN_MIGRATE, (uint32_t)ev->mig.dest_cpu);
+		break;
+	case WI_EV_SCHED_SWITCH:
+		la->records++;
+		if (!la->open_count)
+			break;
+		s = ev->sw.prev_pid ? open_find(la, ev->sw.prev_pid) : NULL;
+		if (s)
+			entry_at(la, s->entry)->p.switched_out = true;
+		s = ev->sw.next_pid ? open_find(la, ev->sw.next_pid) : NULL;
+		if (s)
+			resolve(la, s, ev, WI_CHOSEN_SWITCH, ev->cpu);
+		break;
+	case WI_EV_SCHED_WAKEUP_NEW:
+		la->records++;
+		resolve_none(la, ev->wk.pid, ev);
+		break;
+	case WI_EV_SCHED_PROCESS_EXIT:
+		la->records++;
+		resolve_none(la, ev->exit.pid, ev);
+		break;
+	case WI_EV_SCHED_PROCESS_EXEC:
+		la->records++;
+		match_exec(la, ev);
+		break;
+	case WI_EV_SCHED_PROCESS_FORK:
+		la->records++;
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+bool wi_lookahead_push(struct wi_lookahead *la, const struct wi_event *ev)
+{
+	if (!reserve(la))
+		return false;
+	la->ev[(la->head + la->count++) & (la->cap - 1)] = *ev;
+	la->tail_ns = ev->ts_ns;
+	if (!la->has_waking)
+		return true;
+	if (ev->type != WI_EV_LOST && ev->type != WI_EV_MARKER)
+		note_waker_record(la, ev);
+	return match(la, ev);
+}
+
+void wi_lookahead_end(struct wi_lookahead *la)
+{
+	la->ended = true;
+}
+
+static bool ready(struct wi_lookahead *la, struct entry *e)
+{
+	if (!e->resolved) {
+		if (!la->ended && la->records - e->record <= WI_LOOKAHEAD_RECORDS)
+			return false;
+		struct open_slot *s = open_find(la, e->pid);
+
+		if (s)
+			open_remove(la, s);
+		e->resolved = true;
+		e->p.unresolved = !la->ended;
+	}
+	if (e->p.next_waker_record_ns != WI_TIME_UNKNOWN || e->p.stalled)
+		return true;
+	if (la->tail_ns > e->wake_ns + WI_STALLED_NS) {
+		e->p.stalled = true;
+		return true;
+	}
+	return la->ended;
+}
+
+const struct wi_event *wi_lookahead_pop(struct wi_lookahead *la, const struct wi_placement **placement)
+{
+	*placement = NULL;
+	if (!la->count)
+		return NULL;
+	const struct wi_event *ev = &la->ev[la->head];
+
+	if (ev->type == WI_EV_SCHED_WAKING && la->has_waking && ev->wk.success) {
+		struct entry *e = entry_at(la, la->entry_head);
+
+		if (!ready(la, e))
+			return NULL;
+		*placement = &e->p;
+		la->entry_head++;
+		la->entry_count--;
+	}
+	la->head = (la->head + 1) & (la->cap - 1);
+	la->count--;
+	return ev;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A queue of events between the reader and the state machine. An event leaves it when everything that the state
+ * machine must know of it is known: for a sched_waking, what came of it (METRICS rules 13, 14, 20). The queue is as
+ * long as the longest waking → enqueue gap, at most WI_LOOKAHEAD_RECORDS scheduler records.
+ */
+#ifndef WI_LOOKAHEAD_H
+#define WI_LOOKAHEAD_H
+
+#include "analyzer/timeline/timeline.h"
+
+#define WI_LOOKAHEAD_RECORDS 32768u
+#define WI_STALLED_NS 100000u
+
+/* What came of a sched_waking. */
+struct wi_placement {
+	uint64_t dec_ns;		/* decision instant */
+	uint64_t enq_ns;		/* stamp of the sched_wakeup when that resolved it; else WI_TIME_UNKNOWN */
+	uint64_t next_waker_record_ns;	/* WI_TIME_UNKNOWN: none within WI_STALLED_NS */
+	uint32_t chosen_cpu;		/* WI_CPU_NONE: nothing chose one */
+	uint32_t enq_record_cpu;	/* CPU that wrote that sched_wakeup; WI_CPU_NONE */
+	uint8_t source;			/* enum wi_chosen_source */
+	bool moved;			/* a sched_migrate_task on the waker's CPU placed it */
+	bool switched_out;		/* the wakee was switched out between sched_waking and resolution */
+	bool stalled;
+	bool unresolved; /* nothing within the look-ahead */
+};
+
+struct wi_lookahead;
+
+struct wi_lookahead *wi_lookahead_new(uint32_t nr_cpus, uint64_t gap_ns, bool has_waking);
+void wi_lookahead_free(struct wi_lookahead *la);
+
+/* Appends an event (time order). false: out of memory. ev->cpu must be < nr_cpus. */
+bool wi_lookahead_push(struct wi_lookahead *la, const struct wi_event *ev);
+void wi_lookahead_end(struct wi_lookahead *la); /* no more events will come */
+
+/*
+ * Next event that is ready, or NULL. *placement is set for a sched_waking, else NULL. Both are valid until the next push.
+ */
+const struct wi_event *wi_lookahead_pop(struct wi_lookahead *la, const struct wi_placement **placement);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* CPUs and their queues: who runs, who waits, what is idle. */
+#include "analyzer/timeline/internal.h"
+
+void tl_write_bit(wakeif_word *m, uint32_t c, bool on)
+{
+	if (on)
+		wi_mask_set(m, c);
+	else
+		wi_mask_clear(m, c);
+}
+
+/* idle(c) of METRICS, told to the observer when it changed. */
+void tl_update_idle(struct wi_timeline *tl, uint32_t c)
+{
+	const struct cpu *cpu = &tl->cpu[c];
+	bool idle = cpu->kind == WI_CPU_IDLE && !cpu->nr_waiting && !cpu->nr_pending;
+
+	if (idle == wi_mask_test(tl->idle, c))
+		return;
+	tl_write_bit(tl->idle, c, idle);
+	tl->view_cpu[c].idle_since_ns = tl->now_ns;
+	if (tl->obs.idle_changed)
+		tl->obs.idle_changed(tl->obs.ctx, tl->now_ns, c, idle);
+}
+
+void tl_set_kind(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind)
+{
+	struct cpu *cpu = &tl->cpu[c];
+
+	if (cpu->kind == WI_CPU_IDLE)
+		cpu->last_idle_ns = tl->now_ns;
+	if (cpu->kind == WI_CPU_UNKNOWN && kind != WI_CPU_UNKNOWN && tl->now_ns > tl->start_ns) {
+		uint64_t from = cpu->unknown_since_ns > tl->start_ns ? cpu->unknown_since_ns : tl->start_ns;
+
+		tl->q.unknown_ns += tl->now_ns - from;
+	}
+	if (kind == WI_CPU_UNKNOWN && cpu->kind != WI_CPU_UNKNOWN)
+		cpu->unknown_since_ns = tl->now_ns;
+	cpu->kind = kind;
+	cpu->ever_idle |= kind == WI_CPU_IDLE;
+	tl_write_bit(tl->unknown, c, kind == WI_CPU_UNKNOWN);
+}
+
+void tl_update_sched_idle_only(struct wi_timeline *tl, uint32_t c)
+{
+	const struct cpu *cpu = &tl->cpu[c];
+
+	tl_write_bit(tl->sched_idle_only, c,
+		  cpu->kind == WI_CPU_BUSY && cpu->nr_idle_policy && cpu->nr_idle_policy == tl->view_cpu[c].nr_running && !cpu->nr_pending);
+}
+
+/* The task's weight in what is queued on c: counted when it becomes runnable or running, uncounted as it was counted. */
+void tl_queue_count(struct wi_timeline *tl, uint32_t c, struct task *t)
+{
+	struct cpu *cpu = &tl->cpu[c];
+	struct wakeif_cpu *v = &tl->view_cpu[c];
+
+	t->counted_prio = t->pub.prio;
+	t->counted_idle_policy = t->pub.policy == WAKEIF_POLICY_IDLE;
+	v->nr_running++;
+	if (tl_is_fair(t->counted_prio)) {
+		if (!cpu->nr_fair++)
+			cpu->fair_since_ns = tl->now_ns;
+		v->nr_cfs++;
+	} else if (tl_is_rt(t->counted_prio)) {
+		cpu->nr_rt++;
+		if (t->counted_prio < v->highest_rt_prio)
+			v->highest_rt_prio = t->counted_prio;
+	}
+	if (t->counted_idle_policy) {
+		cpu->nr_idle_policy++;
+		v->nr_sched_idle++;
+	}
+	if (tl->have_sched_idle)
+		tl_update_sched_idle_only(tl, c);
+}
+
+static int16_t highest_rt(const struct cpu *cpu)
+{
+	int16_t best = cpu->cur && tl_is_rt(cpu->cur->counted_prio) ? cpu->cur->counted_prio : 100;
+
+	for (const struct task *t = cpu->waiting; t; t = t->next_waiting)
+		if (tl_is_rt(t->counted_prio) && t->counted_prio < best)
+			best = t->counted_prio;
+	return best;
+}
+
+/* Call when t is no longer cur nor on the list of c. */
+void tl_queue_uncount(struct wi_timeline *tl, uint32_t c, struct task *t)
+{
+	struct cpu *cpu = &tl->cpu[c];
+	struct wakeif_cpu *v = &tl->view_cpu[c];
+
+	v->nr_running--;
+	if (tl_is_fair(t->counted_prio)) {
+		cpu->nr_fair--;
+		v->nr_cfs--;
+	} else if (tl_is_rt(t->counted_prio)) {
+		cpu->nr_rt--;
+		v->highest_rt_prio = cpu->nr_rt ? highest_rt(cpu) : 100;
+	}
+	if (t->counted_idle_policy) {
+		cpu->nr_idle_policy--;
+		v->nr_sched_idle--;
+	}
+	if (tl->have_sched_idle)
+		tl_update_sched_idle_only(tl, c);
+}
+
+void tl_set_state(struct wi_timeline *tl, struct task *t, enum wi_task_state state)
+{
+	uint64_t now = tl_clip(tl, tl->now_ns);
+
+	t->pub.state_ns[t->pub.state] += now - t->pub.since_ns;
+	t->pub.since_ns = now;
+	t->pub.state = (uint8_t)state;
+}
+
+void tl_repair(struct wi_timeline *tl, uint64_t *counter)
+{
+	if (tl->in_window)
+		++*counter;
+}
+
+void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, bool placement)
+{
+	uint32_t orig = t->pub.cpu;
+
+	t->pub.cpu = dest;
+	if (orig == WI_CPU_NONE || orig == dest)
+		return;
+	if (tl->in_window)
+		t->pub.nr_migrations++;
+	if (tl->obs.migrated)
+		tl->obs.migrated(tl->obs.ctx, tl->now_ns, &t->pub, orig, dest, true, placement);
+}
+
+/* t becomes RUNNABLE on c. */
+void tl_wait_begin(struct wi_timeline *tl, struct task *t, uint32_t c)
+{
+	struct cpu *cpu = &tl->cpu[c];
+
+	tl_set_state(tl, t, WI_TASK_RUNNABLE);
+	t->ghost = false;
+	t->pub.cpu = c;
+	t->prev_waiting = NULL;
+	t->next_waiting = cpu->waiting;
+	if (cpu->waiting)
+		cpu->waiting->prev_waiting = t;
+	cpu->waiting = t;
+	cpu->nr_waiting++;
+	tl_queue_count(tl, c, t);
+	tl_update_idle(tl, c);
+	if (tl->obs.wait_changed)
+		tl->obs.wait_changed(tl->obs.ctx, tl->now_ns, c, &t->pub, 1);
+}
+
+/* t leaves the list of its CPU; the caller gives it its next state. */
+void tl_wait_end(struct wi_timeline *tl, struct task *t)
+{
+	struct cpu *cpu = &tl->cpu[t->pub.cpu];
+
+	if (t->prev_waiting)
+		t->prev_waiting->next_waiting = t->next_waiting;
+	else
+		cpu->waiting = t->next_waiting;
+	if (t->next_waiting)
+		t->next_waiting->prev_waiting = t->prev_waiting;
+	t->next_waiting = t->prev_waiting = NULL;
+	cpu->nr_waiting--;
+	tl_queue_uncount(tl, t->pub.cpu, t);
+	if (tl->obs.wait_changed)
+		tl->obs.wait_changed(tl->obs.ctx, tl->now_ns, t->pub.cpu, &t->pub, -1);
+	tl_update_idle(tl, t->pub.cpu);
+}
+
+void tl_become_unknown(struct wi_timeline *tl, struct task *t)
+{
+	tl_set_state(tl, t, WI_TASK_UNKNOWN);
+	t->ghost = false;
+	t->unknown_since_ns = tl->now_ns;
+}

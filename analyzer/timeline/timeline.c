@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state machine's life: start, feed, finish, and reading its state. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/timeline/internal.h"
+
+#define PID_LEAVES (WI_PID_MAX / 1024 + 1)
+
+/* State of every CPU at the recording's start (METRICS rules 3, 5). */
+static void start(struct wi_timeline *tl)
+{
+	const struct wi_survey *s = tl->opt.survey;
+
+	tl->started = true;
+	tl->now_ns = s->recording_start_ns;
+	for (uint32_t c = 0; c < tl->nr_cpus; c++) {
+		struct cpu *cpu = &tl->cpu[c];
+		int32_t pid = c < s->nr_cpus ? s->first_pid[c] : -1;
+		bool quiet = c >= s->nr_cpus || s->first_ts_ns[c] == WI_TIME_UNKNOWN;
+
+		if (!cpu->active)
+			continue;
+		if (cpu->kind == WI_CPU_UNKNOWN && (quiet ? !tl->opt.quiet_unknown : pid >= 0) && !cpu->overwritten) {
+			struct task *t = quiet ? NULL : tl_task_get(tl, pid, WI_NAME_NONE);
+
+			tl_set_kind(tl, c, t ? WI_CPU_BUSY : WI_CPU_IDLE);
+			tl->view_cpu[c].curr_pid = t ? pid : 0;
+			tl->view_cpu[c].curr_prio = t ? WI_PRIO_UNKNOWN : 140;
+			cpu->prev_pid = -1;
+			if (t) {
+				tl_set_state(tl, t, WI_TASK_RUNNING);
+				t->pub.cpu = c;
+				cpu->cur = t;
+				tl_queue_count(tl, c, t);
+			}
+		}
+		tl_update_idle(tl, c);
+		if (tl->obs.cpu_changed)
+			tl->obs.cpu_changed(tl->obs.ctx, tl->now_ns, c, cpu->kind, cpu->cur ? &cpu->cur->pub : NULL);
+	}
+}
+
+static bool cpus_fit(const struct wi_timeline *tl, const struct wi_event *ev)
+{
+	switch (ev->type) {
+	case WI_EV_SCHED_WAKING:
+	case WI_EV_SCHED_WAKEUP:
+	case WI_EV_SCHED_WAKEUP_NEW:
+		return ev->cpu < tl->nr_cpus && (ev->wk.target_cpu < 0 || (uint32_t)ev->wk.target_cpu < tl->nr_cpus);
+	case WI_EV_SCHED_MIGRATE_TASK:
+		return ev->cpu < tl->nr_cpus && (ev->mig.orig_cpu < 0 || (uint32_t)ev->mig.orig_cpu < tl->nr_cpus) &&
+		       (ev->mig.dest_cpu < 0 || (uint32_t)ev->mig.dest_cpu < tl->nr_cpus);
+	default:
+		return ev->cpu < tl->nr_cpus;
+	}
+}
+
+static bool drain(struct wi_timeline *tl, struct wi_err *err)
+{
+	const struct wi_placement *p;
+	const struct wi_event *ev;
+
+	tl->err = err;
+	while (!tl->done && !tl->failed && (ev = wi_lookahead_pop(tl->la, &p)))
+		tl_apply(tl, ev, p);
+	return !tl->failed;
+}
+
+bool wi_timeline_feed(struct wi_timeline *tl, const struct wi_event *ev, int nr, struct wi_err *err)
+{
+	tl->err = err;
+	if (!tl->started)
+		start(tl);
+	for (int i = 0; i < nr; i++) {
+		if (!cpus_fit(tl, &ev[i]))
+			return wi_err_set(err, WI_EREFUSED, "topology %s lacks a CPU that the trace names: CPU %u, record at 0x%llx", tl->topo->source,
+					  ev[i].cpu < tl->nr_cpus && ev[i].type != WI_EV_SCHED_MIGRATE_TASK ? (uint32_t)ev[i].wk.target_cpu : ev[i].cpu,
+					  (unsigned long long)ev[i].pos);
+		if (!wi_lookahead_push(tl->la, &ev[i]))
+			return wi_err_nomem(err);
+	}
+	return drain(tl, err);
+}
+
+bool wi_timeline_done(const struct wi_timeline *tl)
+{
+	return tl->done;
+}
+
+static void finish_unknown(struct wi_timeline *tl)
+{
+	for (uint32_t c = 0; c < tl->nr_cpus; c++) {
+		struct cpu *cpu = &tl->cpu[c];
+		uint64_t from = tl_clip(tl, cpu->unknown_since_ns);
+
+		if (cpu->active && cpu->kind == WI_CPU_UNKNOWN && tl->now_ns > from)
+			tl->q.unknown_ns += tl->now_ns - from;
+		tl->q.quiet_cpus += cpu->active && !cpu->has_switch;
+	}
+}
+
+static void censor(struct wi_timeline *tl)
+{
+	for (uint32_t i = 0; i < tl->nr_slots; i++) {
+		struct open_wakeup *o = tl->open[i];
+		struct task *t = (struct task *)o->w.wakee;
+
+		if (!t || t->wakeup != o)
+			continue;
+		uint64_t age = tl->now_ns - o->w.pub.wake_ns;
+		if (o->w.in_window && age >= tl->q.censored_oldest_ns) {
+			tl->q.censored_oldest_ns = age;
+			tl->q.censored_oldest_pid = t->pub.pid;
+		}
+		tl_wakeup_close(tl, o, WI_OUT_CENSORED);
+	}
+}
+
+bool wi_timeline_finish(struct wi_timeline *tl, struct wi_err *err)
+{
+	tl->err = err;
+	if (!tl->started)
+		start(tl);
+	wi_lookahead_end(tl->la);
+	if (!drain(tl, err))
+		return false;
+	if (!tl->done) {
+		tl_apply_gaps(tl, UINT64_MAX);
+		tl_wakeup_fire(tl, tl->now_ns);
+	}
+	if (tl->done && tl->stop_ns > tl->now_ns)
+		tl->now_ns = tl->stop_ns; /* the window goes on to the time asked for, as the trace does */
+	tl->done = true;
+	tl->q.recording_start_ns = tl->opt.survey->recording_start_ns;
+	tl->q.window_start_ns = tl->start_ns < tl->now_ns ? tl->start_ns : tl->now_ns;
+	tl->q.window_end_ns = tl->now_ns;
+	while (tl->nr_due) {
+		struct open_wakeup *o = tl->due[0];
+
+		o->placement.dec_ns = tl->now_ns;
+		tl_wakeup_fire(tl, tl->now_ns);
+	}
+	censor(tl);
+	finish_unknown(tl);
+	while (tl->alive)
+		tl_task_gone(tl, tl->alive);
+	return !tl->failed;
+}
+
+static bool allocate(struct wi_timeline *tl)
+{
+	tl->cpu = calloc(tl->nr_cpus, sizeof(*tl->cpu));
+	tl->view_cpu = calloc(tl->nr_cpus, sizeof(*tl->view_cpu));
+	tl->idle = calloc(tl->words, sizeof(*tl->idle));
+	tl->unknown = calloc(tl->words, sizeof(*tl->unknown));
+	tl->pending = calloc(tl->words, sizeof(*tl->pending));
+	tl->sched_idle_only = calloc(tl->words, sizeof(*tl->sched_idle_only));
+	tl->all = calloc(tl->words, sizeof(*tl->all));
+	tl->pid_leaf = calloc(PID_LEAVES, sizeof(*tl->pid_leaf));
+	tl->la = wi_lookahead_new(tl->nr_cpus, tl->opt.survey->gap_ns, tl->opt.survey->has_waking);
+	return tl->cpu && tl->view_cpu && tl->idle && tl->unknown && tl->pending && tl->sched_idle_only && tl->all && tl->pid_leaf && tl->la;
+}
+
+struct wi_timeline *wi_timeline_new(const struct wi_timeline_opts *opts, const struct wi_timeline_observer *obs, struct wi_err *err)
+{
+	struct wi_timeline *tl = calloc(1, sizeof(*tl));
+	const struct wi_survey *s = opts->survey;
+
+	if (!tl) {
+		wi_err_nomem(err);
+		return NULL;
+	}
+	tl->opt = *opts;
+	if (obs)
+		tl->obs = *obs;
+	if (!tl->opt.oncpu_ns)
+		tl->opt.oncpu_ns = 5000;
+	tl->topo = opts->topology;
+	tl->nr_cpus = opts->topology->nr_cpus;
+	tl->words = opts->topology->nr_words;
+	tl->due_ns = UINT64_MAX;
+	tl->start_ns = opts->start_ns > s->window_start_ns ? opts->start_ns : s->window_start_ns;
+	if (opts->start_ns && opts->start_ns < s->window_start_ns) /* asked for: the user's word holds */
+		tl->start_ns = opts->start_ns > s->recording_start_ns ? opts->start_ns : s->recording_start_ns;
+	tl->stop_ns = opts->stop_ns ? opts->stop_ns : UINT64_MAX;
+	if (!allocate(tl)) {
+		wi_err_nomem(err);
+		wi_timeline_free(tl);
+		return NULL;
+	}
+	tl->view = (struct wakeif_view){ .size = sizeof(tl->view),
+					 .topology = tl->topo,
+					 .idle = tl->idle,
+					 .unknown = tl->unknown,
+					 .pending = tl->pending,
+					 .sched_idle_only = tl->sched_idle_only,
+					 .cpu = tl->view_cpu };
+	for (uint32_t c = 0; c < tl->nr_cpus; c++) {
+		bool seen = c < s->nr_cpus && s->first_ts_ns[c] != WI_TIME_UNKNOWN;
+
+		tl->cpu[c].active = wi_mask_test(tl->topo->online, c) || seen;
+		tl->cpu[c].unknown_since_ns = s->recording_start_ns;
+		tl->cpu[c].prev_pid = -1;
+		tl->view_cpu[c].curr_pid = -1;
+		tl->view_cpu[c].curr_prio = WI_PRIO_UNKNOWN;
+		tl->view_cpu[c].highest_rt_prio = 100;
+		tl->view_cpu[c].idle_since_ns = s->recording_start_ns;
+		if (tl->cpu[c].active)
+			wi_mask_set(tl->unknown, c);
+		tl->cpu[c].overwritten = seen && s->overwritten[c];
+		wi_mask_set(tl->all, c);
+	}
+	return tl;
+}
+
+void wi_timeline_free(struct wi_timeline *tl)
+{
+	if (!tl)
+		return;
+	if (tl->pid_leaf)
+		tl_tasks_free(tl);
+	tl_wakeups_free(tl);
+	wi_lookahead_free(tl->la);
+	free(tl->cpu);
+	free(tl->view_cpu);
+	free(tl->idle);
+	free(tl->unknown);
+	free(tl->pending);
+	free(tl->sched_idle_only);
+	free(tl->all);
+	free(tl->skew);
+	free(tl);
+}
+
+/* ---- reading the state ---- */
+
+const struct wakeif_view *wi_timeline_view(struct wi_timeline *tl)
+{
+	return &tl->view;
+}
+
+uint64_t wi_timeline_window_start_ns(const struct wi_timeline *tl)
+{
+	return tl->start_ns;
+}
+
+enum wi_cpu_kind wi_timeline_cpu_kind(const struct wi_timeline *tl, uint32_t cpu)
+{
+	return tl->cpu[cpu].kind;
+}
+
+const struct wi_task *wi_timeline_current(const struct wi_timeline *tl, uint32_t cpu)
+{
+	return tl->cpu[cpu].cur ? &tl->cpu[cpu].cur->pub : NULL;
+}
+
+const struct wi_task *wi_timeline_task(const struct wi_timeline *tl, int32_t pid)
+{
+	struct task *t = pid > 0 && pid <= WI_PID_MAX ? tl_task_find((struct wi_timeline *)tl, pid) : NULL;
+
+	return t ? &t->pub : NULL;
+}
+
+uint32_t wi_timeline_waiters(const struct wi_timeline *tl, uint32_t cpu, const struct wi_task **out, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (const struct task *t = tl->cpu[cpu].waiting; t && n < max; t = t->next_waiting)
+		out[n++] = &t->pub;
+	return n;
+}
+
+const struct wi_timeline_quality *wi_timeline_quality(const struct wi_timeline *tl)
+{
+	return &tl->q;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Wakeups from sched_waking to switch-in: decision instant, class, pending CPUs (METRICS rules 13 to 20). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/timeline/internal.h"
+
+#define KERNEL_6_12 (6u << 16 | 12u << 8)
+
+static struct open_wakeup *slot_take(struct wi_timeline *tl)
+{
+	if (!tl->nr_free_slots) {
+		if (tl->nr_slots == tl->slot_cap) {
+			uint32_t cap = tl->slot_cap ? tl->slot_cap * 2 : 64;
+			struct open_wakeup **open = realloc(tl->open, cap * sizeof(struct open_wakeup *));
+
+			if (!open)
+				return NULL;
+			tl->open = open;
+			uint32_t *free_slot = realloc(tl->free_slot, cap * sizeof(*free_slot));
+			if (!free_slot)
+				return NULL;
+			tl->free_slot = free_slot;
+			tl->slot_cap = cap;
+		}
+		struct open_wakeup *o = malloc(sizeof(*o));
+		if (!o)
+			return NULL;
+		tl->open[tl->nr_slots] = o;
+		tl->free_slot[tl->nr_free_slots++] = tl->nr_slots++;
+	}
+	uint32_t slot = tl->free_slot[--tl->nr_free_slots];
+	struct open_wakeup *o = tl->open[slot];
+	memset(o, 0, sizeof(*o));
+	o->w.slot = slot;
+	return o;
+}
+
+static bool due_insert(struct wi_timeline *tl, struct open_wakeup *o)
+{
+	if (tl->nr_due == tl->due_cap) {
+		uint32_t cap = tl->due_cap ? tl->due_cap * 2 : 64;
+		struct open_wakeup **due = realloc(tl->due, cap * sizeof(struct open_wakeup *));
+
+		if (!due)
+			return false;
+		tl->due = due;
+		tl->due_cap = cap;
+	}
+	uint32_t i = tl->nr_due++;
+	for (; i > 0 && tl->due[i - 1]->placement.dec_ns > o->placement.dec_ns; i--)
+		tl->due[i] = tl->due[i - 1];
+	tl->due[i] = o;
+	tl->due_ns = tl->due[0]->placement.dec_ns;
+	return true;
+}
+
+static void due_remove(struct wi_timeline *tl, uint32_t i)
+{
+	memmove(&tl->due[i], &tl->due[i + 1], (tl->nr_due - i - 1) * sizeof(*tl->due));
+	tl->nr_due--;
+	tl->due_ns = tl->nr_due ? tl->due[0]->placement.dec_ns : UINT64_MAX;
+}
+
+static enum wakeif_context context_of(const struct wi_event *ev)
+{
+	if (!(ev->known & WI_KNOWN_FLAGS))
+		return WAKEIF_CTX_UNKNOWN;
+	if (ev->common_flags & (WI_FLAG_HARDIRQ | WI_FLAG_NMI))
+		return WAKEIF_CTX_HARDIRQ;
+	if (ev->common_flags & WI_FLAG_SOFTIRQ)
+		return WAKEIF_CTX_SOFTIRQ;
+	if (ev->known & WI_KNOWN_COMMON_PID)
+		return ev->common_pid ? WAKEIF_CTX_TASK : WAKEIF_CTX_IDLE;
+	return WAKEIF_CTX_UNKNOWN;
+}
+
+static void describe_waker(struct wi_timeline *tl, struct wi_wakeup *w, const struct wi_event *ev)
+{
+	const struct cpu *c = &tl->cpu[ev->cpu];
+
+	w->pub.waker_cpu = ev->cpu;
+	w->pub.context = (uint8_t)context_of(ev);
+	w->pub.waker_pid = ev->known & WI_KNOWN_COMMON_PID ? ev->common_pid
+			   : c->kind == WI_CPU_BUSY && c->cur ? c->cur->pub.pid
+			   : c->kind == WI_CPU_IDLE	      ? 0
+							      : -1;
+	if (w->pub.waker_pid > 0) {
+		struct task *waker = tl_task_get(tl, w->pub.waker_pid, WI_NAME_NONE);
+
+		if (waker) {
+			w->waker_comm = waker->pub.comm;
+			w->waker_tgid = (uint32_t)waker->pub.tgid;
+		}
+	}
+}
+
+struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const struct wi_event *ev, const struct wi_placement *p)
+{
+	struct open_wakeup *o = slot_take(tl);
+
+	if (!o || !due_insert(tl, (o->placement = *p, o))) {
+		tl->failed = true;
+		wi_err_nomem(tl->err);
+		return NULL;
+	}
+	struct wi_wakeup *w = &o->w;
+	o->seq = tl->wakeup_seq++;
+	o->state_at_wake = t->pub.state;
+	o->blocked_ns_at_wake = t->pub.blocked_ns;
+	w->pub.size = sizeof(w->pub);
+	w->pub.now_ns = p->dec_ns;
+	w->pub.wake_ns = ev->ts_ns;
+	w->pub.pid = t->pub.pid;
+	w->pub.prio = ev->wk.prio;
+	w->pub.policy = t->pub.policy;
+	w->pub.prev_cpu = ev->type == WI_EV_SCHED_WAKING ? (uint32_t)ev->wk.target_cpu : t->pub.cpu;
+	w->pub.wake_flags = WAKEIF_WF_TTWU;
+	w->pub.wake_flags_known = WAKEIF_WF_TTWU | WAKEIF_WF_FORK | WAKEIF_WF_EXEC;
+	w->pub.slept_ns = t->pub.blocked_ns != WI_TIME_UNKNOWN && t->pub.state == WI_TASK_BLOCKED ? ev->ts_ns - t->pub.blocked_ns : UINT64_MAX;
+	w->pub.allowed = t->pub.allowed;
+	w->pub.allowed_source = t->pub.allowed_source;
+	w->pub.waker_stalled = p->stalled;
+	w->wakee = &t->pub;
+	w->next_waker_record_ns = p->next_waker_record_ns;
+	w->enq_ns = w->run_ns = WI_TIME_UNKNOWN;
+	w->chosen_cpu = p->chosen_cpu;
+	w->chosen_source = p->source;
+	w->enq_record_cpu = p->enq_record_cpu;
+	w->run_cpu = WI_CPU_NONE;
+	w->run_after_pid = -1;
+	w->moved = p->chosen_cpu != WI_CPU_NONE && p->chosen_cpu != w->pub.prev_cpu;
+	w->was_running = t->pub.state == WI_TASK_RUNNING && p->switched_out;
+	w->in_window = ev->ts_ns >= tl->start_ns && ev->ts_ns <= tl->stop_ns;
+	describe_waker(tl, w, ev);
+	return o;
+}
+
+/* Queued on a CPU at the decision, the wakee itself left out. */
+static uint32_t others_queued(const struct wi_timeline *tl, const struct open_wakeup *o, uint32_t c)
+{
+	const struct wi_task *t = o->w.wakee;
+	bool counts_itself = t->cpu == c && (t->state == WI_TASK_RUNNING || t->state == WI_TASK_RUNNABLE);
+
+	return tl->view_cpu[c].nr_running - (counts_itself && tl->view_cpu[c].nr_running ? 1 : 0);
+}
+
+/* Was a wakee whose state the trace does not show off its run queue? Then it would have run before prev_cpu idled. */
+static bool proved_blocked(const struct wi_timeline *tl, const struct open_wakeup *o, const struct task *t)
+{
+	const struct cpu *prev = o->w.pub.prev_cpu < tl->nr_cpus ? &tl->cpu[o->w.pub.prev_cpu] : NULL;
+
+	if (o->placement.moved || t->ghost)
+		return true;
+	if (!prev || !prev->ever_idle)
+		return false;
+	return prev->kind == WI_CPU_IDLE || prev->last_idle_ns >= t->unknown_since_ns;
+}
+
+static bool idle_candidate_in_llc(const struct wi_timeline *tl, const struct open_wakeup *o, uint32_t c)
+{
+	const struct wakeif_topology *topo = tl->topo;
+	uint32_t g = topo->group[WAKEIF_LLC][c];
+
+	if (g == UINT32_MAX)
+		return false;
+	for (uint32_t i = 0; i < tl->words; i++)
+		if (tl->idle[i] & topo->span[WAKEIF_LLC][g][i] & o->w.pub.allowed[i] & ~topo->isolated[i])
+			return true;
+	return false;
+}
+
+static bool share_llc(const struct wakeif_topology *topo, uint32_t a, uint32_t b)
+{
+	return topo->group[WAKEIF_LLC][a] == topo->group[WAKEIF_LLC][b];
+}
+
+static bool is_oncpu(const struct wi_timeline *tl, const struct open_wakeup *o)
+{
+	const struct wi_wakeup *w = &o->w;
+	uint32_t prev = w->pub.prev_cpu;
+	bool leaving = (o->state_at_wake == WI_TASK_BLOCKED && w->pub.wake_ns - o->blocked_ns_at_wake < tl->opt.oncpu_ns) ||
+		       (o->state_at_wake == WI_TASK_RUNNING && o->placement.switched_out);
+
+	return leaving && w->pub.waker_cpu != prev && o->placement.enq_record_cpu == prev &&
+	       (!share_llc(tl->topo, w->pub.waker_cpu, prev) || others_queued(tl, o, prev) == 0);
+}
+
+static bool is_delayed(const struct wi_timeline *tl, const struct open_wakeup *o)
+{
+	const struct wi_wakeup *w = &o->w;
+	const struct cpu *prev = &tl->cpu[w->pub.prev_cpu];
+
+	return tl->opt.kernel_version >= KERNEL_6_12 && w->pub.waker_cpu != w->pub.prev_cpu &&
+	       o->placement.enq_record_cpu == w->pub.waker_cpu && o->state_at_wake == WI_TASK_BLOCKED && prev->nr_fair > 0 &&
+	       prev->fair_since_ns <= o->blocked_ns_at_wake && idle_candidate_in_llc(tl, o, w->pub.prev_cpu);
+}
+
+static enum wakeif_class classify(const struct wi_timeline *tl, const struct open_wakeup *o, const struct task *t)
+{
+	const struct wi_wakeup *w = &o->w;
+	bool moved = o->placement.moved;
+
+	if (w->chosen_cpu >= tl->nr_cpus || w->pub.prev_cpu >= tl->nr_cpus || tl->cpu[w->pub.waker_cpu].kind == WI_CPU_UNKNOWN)
+		return WAKEIF_UNKNOWN;
+	if (o->state_at_wake == WI_TASK_UNKNOWN && !proved_blocked(tl, o, t))
+		return WAKEIF_UNKNOWN;
+	if (w->pub.waker_pid == w->pub.pid && (w->pub.context == WAKEIF_CTX_TASK || w->pub.context == WAKEIF_CTX_UNKNOWN))
+		return WAKEIF_SELF;
+	if (!moved && (o->state_at_wake == WI_TASK_RUNNABLE || (o->state_at_wake == WI_TASK_RUNNING && !o->placement.switched_out)))
+		return WAKEIF_ONRQ;
+	if (!moved && is_oncpu(tl, o))
+		return WAKEIF_ONCPU;
+	if (w->pub.allowed != tl->all && wi_mask_weight(w->pub.allowed, tl->words) == 1)
+		return WAKEIF_PINNED;
+	if (w->pub.allowed_source == WAKEIF_ALLOWED_RECORDED && !wi_mask_test(w->pub.allowed, w->pub.prev_cpu))
+		return WAKEIF_FALLBACK;
+	if (w->pub.prio == -1)
+		return WAKEIF_DL;
+	if (tl_is_rt(w->pub.prio))
+		return WAKEIF_RT;
+	if (!moved && is_delayed(tl, o))
+		return WAKEIF_DELAYED;
+	return WAKEIF_SELECT;
+}
+
+static void set_pending(struct wi_timeline *tl, uint32_t c, int delta)
+{
+	struct cpu *cpu = &tl->cpu[c];
+
+	cpu->nr_pending = (uint32_t)((int)cpu->nr_pending + delta);
+	if (cpu->nr_pending)
+		wi_mask_set(tl->pending, c);
+	else
+		wi_mask_clear(tl->pending, c);
+	tl_update_idle(tl, c);
+}
+
+/* The decision instant of o: nothing that the state shows now came later. */
+void tl_wakeup_fire_one(struct wi_timeline *tl, struct open_wakeup *o)
+{
+	struct wi_wakeup *w = &o->w;
+	struct task *t = (struct task *)w->wakee;
+
+	if (w->pub.class_ != WAKEIF_FORK)
+		w->pub.class_ = (uint8_t)classify(tl, o, t);
+	tl->view.now_ns = tl->now_ns;
+	o->decided = true;
+	if (tl->obs.decision)
+		tl->obs.decision(tl->obs.ctx, tl->now_ns, w);
+	if (o->duplicate) {
+		tl_wakeup_close(tl, o, WI_OUT_REPLACED);
+		return;
+	}
+	bool on_its_way = t->wakeup == o && !o->enqueued && w->chosen_cpu < tl->nr_cpus && w->pub.class_ != WAKEIF_SELF &&
+			  w->pub.class_ != WAKEIF_ONRQ && t->pub.state != WI_TASK_RUNNABLE;
+	if (on_its_way) {
+		o->pending = true;
+		set_pending(tl, w->chosen_cpu, 1);
+	}
+}
+
+void tl_wakeup_fire(struct wi_timeline *tl, uint64_t until_ns)
+{
+	while (tl->nr_due && tl->due[0]->placement.dec_ns <= until_ns) {
+		struct open_wakeup *o = tl->due[0];
+
+		due_remove(tl, 0);
+		if (o->placement.dec_ns > tl->now_ns)
+			tl->now_ns = o->placement.dec_ns;
+		tl_wakeup_fire_one(tl, o);
+	}
+}
+
+static void end_pending(struct wi_timeline *tl, struct open_wakeup *o)
+{
+	if (!o->pending)
+		return;
+	o->pending = false;
+	set_pending(tl, o->w.chosen_cpu, -1);
+}
+
+void tl_wakeup_enqueued(struct wi_timeline *tl, struct open_wakeup *o, uint64_t now_ns, uint32_t record_cpu)
+{
+	o->enqueued = true;
+	o->w.enq_ns = now_ns;
+	o->w.enq_record_cpu = record_cpu;
+	end_pending(tl, o);
+}
+
+static void due_drop(struct wi_timeline *tl, const struct open_wakeup *o)
+{
+	for (uint32_t i = 0; i < tl->nr_due; i++)
+		if (tl->due[i] == o) {
+			due_remove(tl, i);
+			return;
+		}
+}
+
+void tl_wakeup_close(struct wi_timeline *tl, struct open_wakeup *o, enum wi_outcome outcome)
+{
+	struct task *t = (struct task *)o->w.wakee;
+
+	if (!o->decided) {
+		bool duplicate = o->duplicate;
+
+		due_drop(tl, o);
+		o->duplicate = false;
+		o->enqueued = true; /* over: nothing is on its way any more */
+		tl_wakeup_fire_one(tl, o);
+		o->duplicate = duplicate;
+	}
+	end_pending(tl, o);
+	if (t->wakeup == o)
+		t->wakeup = NULL;
+	if (tl->obs.wakeup_closed)
+		tl->obs.wakeup_closed(tl->obs.ctx, tl->now_ns, &o->w, outcome);
+	tl->free_slot[tl->nr_free_slots++] = o->w.slot;
+}
+
+void tl_wakeups_of_gone(struct wi_timeline *tl, struct task *t)
+{
+	for (uint32_t i = 0; i < tl->nr_due;) {
+		struct open_wakeup *o = tl->due[i];
+
+		if (o->w.wakee != &t->pub || o == t->wakeup) {
+			i++;
+			continue;
+		}
+		due_remove(tl, i);
+		tl_wakeup_fire_one(tl, o); /* a duplicate closes itself */
+	}
+	if (t->wakeup)
+		tl_wakeup_close(tl, t->wakeup, tl->done ? WI_OUT_CENSORED : WI_OUT_DIED);
+}
+
+void tl_wakeups_free(struct wi_timeline *tl)
+{
+	for (uint32_t i = 0; i < tl->nr_slots; i++)
+		free(tl->open[i]);
+	free(tl->open);
+	free(tl->free_slot);
+	free(tl->due);
+}
