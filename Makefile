@@ -44,7 +44,7 @@ ALL_CFLAGS = -std=gnu17 $(OPT) $(WARN) $(SAN_FLAGS) $(COV_FLAGS) -D_GNU_SOURCE -
 ALL_LDFLAGS = $(SAN_FLAGS) $(COV_FLAGS) $(LDFLAGS)
 ALL_LIBS = $(PC_LIBS) -ldl -lm $(LIBS)
 
-LIB_SRC := $(wildcard analyzer/base/*.c parsers/*.c models/*.c analyzer/topology/*.c analyzer/timeline/*.c analyzer/metrics/*.c analyzer/report/*.c)
+LIB_SRC := $(wildcard analyzer/base/*.c parsers/*.c models/*.c analyzer/topology/*.c analyzer/record/*.c analyzer/timeline/*.c analyzer/metrics/*.c analyzer/report/*.c)
 CMD_SRC := $(wildcard analyzer/*.c)
 TEST_SRC := $(wildcard tests/unit/test_*.c)
 GEN_SRC := $(wildcard tests/gen/*.c)
