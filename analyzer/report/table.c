@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyzer/report/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/fmt.h"
+#include "analyzer/base/utf8.h"
+
+struct wi_table {
+	const struct wi_column *columns;
+	size_t nr_columns;
+	char **cell;
+	size_t nr_cells, room;
+	bool failed;
+};
+
+struct wi_table *wi_table_new(const struct wi_column *columns, size_t nr_columns)
+{
+	struct wi_table *t = calloc(1, sizeof(*t));
+
+	if (t) {
+		t->columns = columns;
+		t->nr_columns = nr_columns;
+	}
+	return t;
+}
+
+void wi_table_text(struct wi_table *t, const char *text)
+{
+	char *copy;
+
+	if (!t || t->failed)
+		return;
+	if (t->nr_cells == t->room) {
+		size_t room = t->room ? 2 * t->room : 8 * t->nr_columns;
+		char **more = realloc(t->cell, room * sizeof(*more));
+
+		if (!more) {
+			t->failed = true;
+			return;
+		}
+		t->cell = more;
+		t->room = room;
+	}
+	copy = strdup(text);
+	if (copy)
+		t->cell[t->nr_cells++] = copy;
+	else
+		t->failed = true;
+}
+
+void wi_table_textf(struct wi_table *t, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+
+	if (!t || t->failed)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (text)
+		wi_table_text(t, text);
+	else
+		t->failed = true;
+	free(text);
+}
+
+void wi_table_name(struct wi_table *t, const char *name)
+{
+	char text[WI_FMT_NAME_LEN];
+
+	wi_table_text(t, wi_fmt_name(text, sizeof(text), name));
+}
+
+void wi_table_task(struct wi_table *t, const char *comm, int32_t pid)
+{
+	char text[WI_FMT_NAME_LEN];
+
+	wi_table_text(t, wi_fmt_task(text, sizeof(text), comm, pid));
+}
+
+void wi_table_count(struct wi_table *t, uint64_t n)
+{
+	char text[WI_FMT_LEN];
+
+	wi_table_text(t, wi_fmt_count(text, sizeof(text), n));
+}
+
+void wi_table_ns(struct wi_table *t, uint64_t ns)
+{
+	char text[WI_FMT_LEN];
+
+	wi_table_text(t, wi_fmt_ns(text, sizeof(text), ns));
+}
+
+void wi_table_share(struct wi_table *t, uint64_t part, uint64_t whole)
+{
+	char text[WI_FMT_LEN];
+
+	wi_table_text(t, wi_fmt_share(text, sizeof(text), part, whole));
+}
+
+void wi_table_cpu(struct wi_table *t, uint32_t cpu)
+{
+	char text[WI_FMT_LEN];
+
+	wi_table_text(t, wi_fmt_cpu(text, sizeof(text), cpu));
+}
+
+void wi_table_none(struct wi_table *t)
+{
+	wi_table_text(t, "-");
+}
+
+size_t wi_table_rows(const struct wi_table *t)
+{
+	return t ? t->nr_cells / t->nr_columns : 0;
+}
+
+static void print_cell(FILE *out, const char *text, bool left, size_t width, bool last)
+{
+	size_t columns = wi_utf8_columns(text);
+	int pad = columns < width ? (int)(width - columns) : 0;
+
+	if (!left)
+		fprintf(out, "%*s%s", pad, "", text);
+	else if (last)
+		fputs(text, out);
+	else
+		fprintf(out, "%s%*s", text, pad, "");
+}
+
+static void print_row(const struct wi_table *t, FILE *out, unsigned int indent, const size_t *width, char *const *cell)
+{
+	fprintf(out, "%*s", (int)indent, "");
+	for (size_t c = 0; c < t->nr_columns; c++) {
+		if (c)
+			fputs("  ", out);
+		print_cell(out, cell ? cell[c] : t->columns[c].title, t->columns[c].left, width[c],
+			   c + 1 == t->nr_columns);
+	}
+	putc('\n', out);
+}
+
+static void table_free(struct wi_table *t)
+{
+	for (size_t i = 0; i < t->nr_cells; i++)
+		free(t->cell[i]);
+	free(t->cell);
+	free(t);
+}
+
+bool wi_table_print(struct wi_table *t, FILE *out, unsigned int indent)
+{
+	size_t *width = t ? calloc(t->nr_columns, sizeof(*width)) : NULL;
+	bool ok = width && !t->failed;
+
+	for (size_t c = 0; ok && c < t->nr_columns; c++) {
+		width[c] = strlen(t->columns[c].title);
+		for (size_t i = c; i < t->nr_cells; i += t->nr_columns) {
+			size_t columns = wi_utf8_columns(t->cell[i]);
+
+			if (columns > width[c])
+				width[c] = columns;
+		}
+	}
+	if (ok) {
+		print_row(t, out, indent, width, NULL);
+		for (size_t i = 0; i + t->nr_columns <= t->nr_cells; i += t->nr_columns)
+			print_row(t, out, indent, width, t->cell + i);
+	}
+	free(width);
+	if (t)
+		table_free(t);
+	return ok;
+}
+
+void wi_csv_header(struct wi_csv *c, const char *columns)
+{
+	fprintf(c->out, "%s\n", columns);
+}
+
+static void next_field(struct wi_csv *c)
+{
+	if (c->in_row)
+		putc(',', c->out);
+	c->in_row = true;
+}
+
+void wi_csv_u64(struct wi_csv *c, uint64_t value)
+{
+	next_field(c);
+	fprintf(c->out, "%" PRIu64, value);
+}
+
+void wi_csv_i64(struct wi_csv *c, int64_t value)
+{
+	next_field(c);
+	fprintf(c->out, "%" PRId64, value);
+}
+
+void wi_csv_text(struct wi_csv *c, const char *text)
+{
+	size_t len = strlen(text);
+	bool quote = text[strcspn(text, ",\"\r\n")] || text[0] == ' ' || (len && text[len - 1] == ' ');
+
+	next_field(c);
+	if (quote)
+		putc('"', c->out);
+	for (size_t i = 0; i < len;) {
+		uint32_t cp;
+		size_t used = wi_utf8_next(text + i, len - i, &cp);
+
+		if (cp == '"')
+			putc('"', c->out);
+		if (cp == WI_UTF8_INVALID)
+			fputs("\xef\xbf\xbd", c->out);
+		else
+			fwrite(text + i, 1, used, c->out);
+		i += used;
+	}
+	if (quote)
+		putc('"', c->out);
+}
+
+void wi_csv_fraction(struct wi_csv *c, double value)
+{
+	next_field(c);
+	if (isfinite(value))
+		fprintf(c->out, "%.6f", value);
+}
+
+void wi_csv_share(struct wi_csv *c, uint64_t part, uint64_t whole)
+{
+	if (whole)
+		wi_csv_fraction(c, (double)part / (double)whole);
+	else
+		wi_csv_none(c);
+}
+
+void wi_csv_none(struct wi_csv *c)
+{
+	next_field(c);
+}
+
+void wi_csv_end(struct wi_csv *c)
+{
+	putc('\n', c->out);
+	c->in_row = false;
+}
