@@ -131,8 +131,8 @@ static int order(const void *pa, const void *pb)
 
 static void put_path(struct text *t, const struct entry *e)
 {
-	static const char marks[] = { WI_MARKERS_END,      WI_MARKERS_RECORD_END, WI_MARKERS_LIST_END,
-				      WI_MARKERS_PATH_END, WI_MARKERS_NUMBER,     '\0' };
+	static const char marks[] = { WI_MARKERS_END,	   WI_MARKERS_RECORD_END, WI_MARKERS_LIST_END,
+				      WI_MARKERS_PATH_END, WI_MARKERS_NUMBER,	  '\0' };
 
 	put_escaped(t, e->path, e->head_len, marks);
 	if (e->tail) {
