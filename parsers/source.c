@@ -65,7 +65,7 @@ static bool open_fd(struct opening *o, struct wi_err *err)
 	src->fd = !strcmp(src->path, "-") ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 					  : open(src->path, O_RDONLY | O_CLOEXEC);
 	if (src->fd < 0)
-		return wi_err_at(err, errno == ENOENT || errno == ENOTDIR ? WI_EREFUSED : WI_EIO, src->path,
+		return wi_err_at(err, WI_EIO, src->path,
 				 WI_NO_OFFSET, "cannot open: %s", strerror(errno));
 	if (fstat(src->fd, &o->st) < 0)
 		return wi_err_at(err, WI_EIO, src->path, WI_NO_OFFSET, "cannot stat: %s", strerror(errno));
