@@ -188,9 +188,9 @@ static void on_switch(struct wi_timeline *tl, const struct wi_event *ev)
 
 		if (!next)
 			return;
+		tl_set_kind(tl, c, WI_CPU_BUSY); /* first, so that it never looks idle while its queue empties */
 		switch_in(tl, c, next);
 		next->pub.prio = ev->sw.next_prio;
-		tl_set_kind(tl, c, WI_CPU_BUSY);
 		cpu->cur = next;
 		tl_queue_count(tl, c, next);
 		tl->view_cpu[c].curr_pid = next->pub.pid;
@@ -309,13 +309,15 @@ static void on_wakeup(struct wi_timeline *tl, const struct wi_event *ev)
 	if (first) {
 		if (o->placement.moved && o->w.chosen_cpu != (uint32_t)ev->wk.target_cpu)
 			tl_repair(tl, &tl->q.repairs.target_mismatch);
-		tl_wakeup_enqueued(tl, o, tl->now_ns, ev->cpu);
+		tl_wakeup_enqueued(tl, o, ev->cpu);
 	}
 	if (first && t->pub.state == WI_TASK_RUNNING) {
 		tl_wakeup_close(tl, o, WI_OUT_RUNNING);
 		return;
 	}
 	enqueue(tl, t, (uint32_t)ev->wk.target_cpu);
+	if (first)
+		tl_wakeup_arrived(tl, o);
 }
 
 static void on_wakeup_new(struct wi_timeline *tl, const struct wi_event *ev)
@@ -351,8 +353,9 @@ static void on_wakeup_new(struct wi_timeline *tl, const struct wi_event *ev)
 	t->wakeup = o;
 	tl_wakeup_fire(tl, ev->ts_ns);
 	t->pub.cpu = WI_CPU_NONE; /* a first placement moves nothing */
-	tl_wakeup_enqueued(tl, o, tl->now_ns, ev->cpu);
+	tl_wakeup_enqueued(tl, o, ev->cpu);
 	enqueue(tl, t, p.chosen_cpu);
+	tl_wakeup_arrived(tl, o);
 }
 
 static void on_migrate(struct wi_timeline *tl, const struct wi_event *ev)
@@ -425,6 +428,8 @@ static void cpu_lost(struct wi_timeline *tl, uint32_t c, enum wi_lost_kind kind,
 			tl->q.lost_events += nr;
 		}
 	}
+	bool was_known = cpu->kind != WI_CPU_UNKNOWN;
+	tl_set_kind(tl, c, WI_CPU_UNKNOWN);
 	while (cpu->waiting) {
 		struct task *t = cpu->waiting;
 
@@ -441,9 +446,8 @@ static void cpu_lost(struct wi_timeline *tl, uint32_t c, enum wi_lost_kind kind,
 			tl_wakeup_close(tl, cur->wakeup, WI_OUT_UNKNOWN);
 	}
 	cpu->cur = NULL;
-	if (cpu->kind == WI_CPU_UNKNOWN)
+	if (!was_known)
 		return;
-	tl_set_kind(tl, c, WI_CPU_UNKNOWN);
 	cpu->prev_pid = -1;
 	tl->view_cpu[c].curr_pid = -1;
 	tl->view_cpu[c].curr_prio = WI_PRIO_UNKNOWN;

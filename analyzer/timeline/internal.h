@@ -127,7 +127,8 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 void tl_wakeups_of_gone(struct wi_timeline *tl, struct task *t); /* decides and closes all that wait for t */
 void tl_wakeup_fire(struct wi_timeline *tl, uint64_t until_ns); /* all decisions with instant <= until_ns */
 void tl_wakeup_fire_one(struct wi_timeline *tl, struct open_wakeup *o);
-void tl_wakeup_enqueued(struct wi_timeline *tl, struct open_wakeup *o, uint64_t now_ns, uint32_t record_cpu);
+void tl_wakeup_enqueued(struct wi_timeline *tl, struct open_wakeup *o, uint32_t record_cpu);
+void tl_wakeup_arrived(struct wi_timeline *tl, struct open_wakeup *o);
 void tl_wakeup_close(struct wi_timeline *tl, struct open_wakeup *o, enum wi_outcome outcome);
 void tl_wakeups_free(struct wi_timeline *tl);
 

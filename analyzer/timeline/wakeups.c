@@ -280,11 +280,16 @@ static void end_pending(struct wi_timeline *tl, struct open_wakeup *o)
 	set_pending(tl, o->w.chosen_cpu, -1);
 }
 
-void tl_wakeup_enqueued(struct wi_timeline *tl, struct open_wakeup *o, uint64_t now_ns, uint32_t record_cpu)
+void tl_wakeup_enqueued(struct wi_timeline *tl, struct open_wakeup *o, uint32_t record_cpu)
 {
 	o->enqueued = true;
-	o->w.enq_ns = now_ns;
+	o->w.enq_ns = tl->now_ns;
 	o->w.enq_record_cpu = record_cpu;
+}
+
+/* After the wakee was put on its queue: the CPU must not look idle in between. */
+void tl_wakeup_arrived(struct wi_timeline *tl, struct open_wakeup *o)
+{
 	end_pending(tl, o);
 }
 
