@@ -72,7 +72,7 @@ static bool wants_domain(const char *p)
 bool wi_filetree_wants(const char *p)
 {
 	static const char *const node[] = { "cpulist", "cpumap", "distance", NULL };
-	static const char *const proc[] = { "version", "cmdline", "cpuinfo", "schedstat", NULL };
+	static const char *const proc[] = { "version", "cmdline", "cpuinfo", "schedstat", "uptime", NULL };
 	static const char *const not_sched[] = { "debug", NULL };
 
 	if (starts(&p, "sys/devices/system/cpu/"))
@@ -368,12 +368,19 @@ static bool read_members(struct wi_filetree *t, struct archive *a, const char *p
 
 bool wi_filetree_add_archive(struct wi_filetree *t, const char *path, struct wi_err *err)
 {
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct archive *a = archive_read_new();
 	size_t before = wi_filetree_count(t);
 	bool ok;
 
-	if (!a)
+	if (fd < 0) {
+		archive_read_free(a);
+		return wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
+	}
+	if (!a) {
+		close(fd);
 		return wi_err_nomem(err);
+	}
 	/* Not "all": some of those run a program found in $PATH. */
 	archive_read_support_filter_gzip(a);
 	archive_read_support_filter_bzip2(a);
@@ -383,12 +390,13 @@ bool wi_filetree_add_archive(struct wi_filetree *t, const char *path, struct wi_
 	archive_read_support_format_tar(a);
 	archive_read_support_format_cpio(a);
 	archive_read_support_format_zip(a);
-	if (archive_read_open_filename(a, path, 65536) != ARCHIVE_OK)
-		ok = wi_err_at(err, errno == ENOENT ? WI_EIO : WI_EREFUSED, path, WI_NO_OFFSET,
-			       "not a topology source that is known: %s", archive_error_string(a));
+	if (archive_read_open_fd(a, fd, 65536) != ARCHIVE_OK)
+		ok = wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET, "not a topology source that is known: %s",
+			       archive_error_string(a));
 	else
 		ok = read_members(t, a, path, err);
 	archive_read_free(a);
+	close(fd);
 	if (ok && wi_filetree_count(t) == before)
 		return wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET,
 				 "no topology in this archive: found no sys/devices/system/cpu");

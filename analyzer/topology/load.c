@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which source a name means, and the calls of topology.h that go with it. */
+#include "analyzer/topology/topology.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyzer/topology/filetree.h"
+#include "analyzer/topology/raw.h"
+
+#define MAX_TEXT_BYTES (64u << 20)
+#define HEAD_BYTES 512u
+
+const struct wakeif_topology *wi_topology_from_tree(const struct wi_filetree *tree, const char *source_name,
+						    struct wi_err *err)
+{
+	const struct wakeif_topology *t = NULL;
+	struct topo_raw raw = { 0 };
+	struct wi_err why = { WI_OK, "" };
+
+	if (topo_from_sysfs(&raw, tree, &why))
+		t = topo_build(&raw, source_name, err);
+	else
+		wi_err_at(err, why.code, source_name, WI_NO_OFFSET, "%s", why.msg);
+	topo_raw_fini(&raw);
+	return t;
+}
+
+const struct wakeif_topology *wi_topology_fallback(uint32_t nr_cpus, struct wi_err *err)
+{
+	const struct wakeif_topology *t = NULL;
+	struct topo_raw raw = { 0 };
+
+	if (!nr_cpus || nr_cpus > WI_MAX_CPUS) {
+		wi_err_set(err, WI_EREFUSED, "an impossible number of CPUs: %u", nr_cpus);
+		return NULL;
+	}
+	if (topo_raw_init(&raw, nr_cpus, err)) {
+		for (uint32_t c = 0; c < nr_cpus; c++) {
+			wi_mask_set(raw.present, c);
+			wi_mask_set(raw.online, c);
+			raw.label[TOPO_LLC][c] = 0;
+		}
+		raw.has_cache_info = true; /* one LLC for all is what the flag FALLBACK stands for */
+		raw.flags = WAKEIF_TOPO_FALLBACK | WAKEIF_TOPO_NO_CACHE_INFO;
+		topo_note(&raw, "topology unknown: every CPU a core of its own, all in one LLC and one node");
+		t = topo_build(&raw, "fallback", err);
+	}
+	topo_raw_fini(&raw);
+	return t;
+}
+
+static const struct wakeif_topology *load_live(struct wi_err *err)
+{
+	struct wi_filetree *tree = wi_filetree_new();
+	const struct wakeif_topology *t = NULL;
+	struct wi_err why = { WI_OK, "" };
+	struct topo_raw raw = { 0 };
+
+	if (!tree) {
+		wi_err_nomem(err);
+		return NULL;
+	}
+	if (wi_filetree_add_dir(tree, "/", &why))
+		t = wi_topology_from_tree(tree, "live", &why);
+	wi_filetree_free(tree);
+	if (t)
+		return t;
+	if (topo_from_hwloc_live(&raw, err)) /* no sysfs that we can read: a chroot, another system */
+		t = topo_build(&raw, "live (hwloc)", err);
+	topo_raw_fini(&raw);
+	return t;
+}
+
+static const struct wakeif_topology *load_tree(const char *path, bool folder, struct wi_err *err)
+{
+	struct wi_filetree *tree = wi_filetree_new();
+	const struct wakeif_topology *t = NULL;
+	char *source = NULL;
+
+	if (!tree || asprintf(&source, "sysfs %s", path) < 0) {
+		source = NULL;
+		wi_err_nomem(err);
+	} else if (folder ? wi_filetree_add_dir(tree, path, err) : wi_filetree_add_archive(tree, path, err)) {
+		t = wi_topology_from_tree(tree, source, err);
+	}
+	wi_filetree_free(tree);
+	free(source);
+	return t;
+}
+
+/* The whole file, NUL-terminated; NULL: err set. */
+static char *read_text(int fd, const char *path, size_t *len, struct wi_err *err)
+{
+	size_t size = 0, n = 0;
+	char *text = NULL;
+
+	for (;;) {
+		if (size - n < 4096) {
+			char *more = size >= MAX_TEXT_BYTES ? NULL : realloc(text, size ? size * 2 : 16384);
+
+			if (!more) {
+				wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET,
+					  "too big for a topology: more than %zu bytes", n);
+				break;
+			}
+			text = more;
+			size = size ? size * 2 : 16384;
+		}
+		ssize_t got = read(fd, text + n, size - n - 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot read: %s", strerror(errno));
+			break;
+		}
+		if (!got) {
+			text[n] = '\0';
+			*len = n;
+			return text;
+		}
+		n += (size_t)got;
+	}
+	free(text);
+	return NULL;
+}
+
+enum kind { KIND_ARCHIVE, KIND_XML, KIND_LSCPU, KIND_EMPTY };
+
+static bool is_text(const char *head, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!isprint((unsigned char)head[i]) && !isspace((unsigned char)head[i]))
+			return false;
+	return true;
+}
+
+static enum kind kind_of(const char *head, size_t len)
+{
+	size_t at = 0;
+
+	if (!len)
+		return KIND_EMPTY;
+	while (at < len && isspace((unsigned char)head[at]))
+		at++;
+	const char *s = head + at;
+	size_t left = len - at;
+	if ((left > 5 && !memcmp(s, "<?xml", 5)) ||
+	    (left > 9 && (!memcmp(s, "<topology", 9) || !memcmp(s, "<!DOCTYPE", 9))))
+		return KIND_XML;
+	/* "# CPU,Core", "0,0,0,0", "CPU NODE SOCKET"; a tar starts with a file name and has NULs soon after. */
+	if (left && (*s == '#' || isdigit((unsigned char)*s) || (left > 3 && !memcmp(s, "CPU", 3))) && is_text(s, left))
+		return KIND_LSCPU;
+	return KIND_ARCHIVE;
+}
+
+static const struct wakeif_topology *load_text(int fd, enum kind kind, const char *path, struct wi_err *err)
+{
+	const struct wakeif_topology *t = NULL;
+	struct topo_raw raw = { 0 };
+	char *source = NULL;
+	size_t len;
+	char *text = read_text(fd, path, &len, err);
+
+	if (!text)
+		return NULL;
+	if (asprintf(&source, "%s %s", kind == KIND_XML ? "hwloc xml" : "lscpu", path) < 0) {
+		source = NULL;
+		wi_err_nomem(err);
+	} else if (kind == KIND_XML ? topo_from_xml(&raw, text, len, path, err)
+				    : topo_from_lscpu(&raw, text, len, path, err)) {
+		t = topo_build(&raw, source, err);
+	}
+	topo_raw_fini(&raw);
+	free(source);
+	free(text);
+	return t;
+}
+
+static const struct wakeif_topology *load_file(const char *path, struct wi_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const struct wakeif_topology *t = NULL;
+	char head[HEAD_BYTES];
+
+	if (fd < 0) {
+		wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
+		return NULL;
+	}
+	ssize_t len = pread(fd, head, sizeof(head), 0);
+	enum kind kind = len < 0 ? KIND_EMPTY : kind_of(head, (size_t)len);
+	if (len < 0)
+		wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot read: %s", strerror(errno));
+	else if (kind == KIND_EMPTY)
+		wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET, "empty file, no topology in it");
+	else if (kind == KIND_ARCHIVE)
+		t = load_tree(path, false, err);
+	else
+		t = load_text(fd, kind, path, err);
+	close(fd);
+	return t;
+}
+
+static const struct wakeif_topology *load_synthetic(const char *spec, struct wi_err *err)
+{
+	const struct wakeif_topology *t = NULL;
+	struct topo_raw raw = { 0 };
+	char *source = NULL;
+
+	if (asprintf(&source, "synthetic %s", spec) < 0) {
+		source = NULL;
+		wi_err_nomem(err);
+	} else if (topo_from_synthetic(&raw, spec, err)) {
+		t = topo_build(&raw, source, err);
+	}
+	topo_raw_fini(&raw);
+	free(source);
+	return t;
+}
+
+const struct wakeif_topology *wi_topology_load(const char *spec, struct wi_err *err)
+{
+	struct stat st;
+
+	if (!strcmp(spec, "live"))
+		return load_live(err);
+	if (stat(spec, &st)) {
+		/* Synthetic strings have colons; a name without any was meant as a file. */
+		if (errno == ENOENT && strchr(spec, ':') && !strchr(spec, '/'))
+			return load_synthetic(spec, err);
+		wi_err_at(err, WI_EIO, spec, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
+		return NULL;
+	}
+	if (S_ISDIR(st.st_mode))
+		return load_tree(spec, true, err);
+	return load_file(spec, err);
+}
+
+bool wi_topology_check(const struct wakeif_topology *topo, const wakeif_word *seen, uint32_t words,
+		       const char *seen_name, struct wi_err *err)
+{
+	char list[120];
+	uint64_t *lacks = calloc(words ? words : 1, sizeof(*lacks));
+	uint32_t nr = 0;
+
+	if (!lacks)
+		return wi_err_nomem(err);
+	for (uint32_t w = 0; w < words; w++) {
+		lacks[w] = seen[w] & ~(w < topo->nr_words ? topo->present[w] : 0);
+		nr += (uint32_t)__builtin_popcountll(lacks[w]);
+	}
+	if (wi_mask_format(list, sizeof(list), lacks, words) >= sizeof(list))
+		memcpy(list + sizeof(list) - 4, "...", 4);
+	free(lacks);
+	return !nr || wi_err_set(err, WI_EREFUSED, "topology %s lacks CPU%s %s seen in trace %s", topo->source,
+				 nr > 1 ? "s" : "", list, seen_name);
+}
+
+uint32_t wi_topology_nr_online_groups(const struct wakeif_topology *topo, enum wakeif_scope scope)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t g = 0; g < topo->nr_groups[scope]; g++) {
+		uint32_t w = 0;
+
+		while (w < topo->nr_words && !(topo->span[scope][g][w] & topo->online[w]))
+			w++;
+		nr += w < topo->nr_words;
+	}
+	return nr;
+}
+
+uint32_t wi_topology_nr_online_packages(const struct wakeif_topology *topo)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t p = 0; p < topo->nr_packages; p++) {
+		uint32_t c = wi_mask_next(topo->online, topo->nr_words, 0);
+
+		while (c != UINT32_MAX && topo->package[c] != p)
+			c = wi_mask_next(topo->online, topo->nr_words, c + 1);
+		nr += c != UINT32_MAX;
+	}
+	return nr;
+}
