@@ -213,12 +213,13 @@ static bool parse_switch(const struct wi_text_head *h, struct switch_text *s)
  * trace-cmd's plugin prints the letters of kernels before 3.9 whatever the kernel is, and no mark of preemption: R may
  * have been preempted; Z and X are swapped on newer kernels, both are dead; x (dead or parked) and W (waking, killable
  * or idle) are no knowledge. It never prints a '+', P, I or K; where one stands, the text is of a library that knows.
+ * A blocked task was not preempted.
  */
 static struct wi_state plugin_state(struct wi_str s, uint8_t *known)
 {
 	struct wi_state st = wi_state_parse_letters(s.p, s.len);
 
-	*known = st.known ? WI_KNOWN_STATE | (st.preempted ? WI_KNOWN_PREEMPTED : 0) : 0;
+	*known = st.known ? WI_KNOWN_STATE | (st.preempted || st.letter != 'R' ? WI_KNOWN_PREEMPTED : 0) : 0;
 	if (st.letter == 'x' || st.letter == 'W') {
 		st.letter = '?';
 		*known = 0;

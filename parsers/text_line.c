@@ -312,13 +312,16 @@ static bool parse_at_dash(const char *line, const char *dash, const char *end, s
 			return false;
 		h->raw_flags = (int32_t)n;
 	} else {
-		for (start = p; p < end && p - start < 9 && is_flag_char(*p); p++)
+		for (start = p; p < end && is_flag_char(*p); p++)
 			;
+		/* a wide stamp leaves no blank behind the five flags */
+		if (p < end && *p == ':' && p - start > 5)
+			p = start + 5;
 		if (p - start < 3 || p - start > 8)
 			return false;
 		h->flags = (struct wi_str){ start, (uint32_t)(p - start) };
 	}
-	if (p >= end || (*p != ' ' && *p != '\t'))
+	if (p >= end)
 		return false;
 	set_comm(line, dash, h);
 	p = parse_stamp(skip_blanks(p, end), end, h);
@@ -488,7 +491,8 @@ struct wi_text_flags wi_text_decode_flags(const struct wi_text_columns *cols, co
 			f.flags |= irq_flags(c);
 			break;
 		case WI_COL_RESCHED:
-			f.flags |= resched_flags(c);
+			/* trace-cmd's N says nothing of PREEMPT_RESCHED */
+			f.flags |= resched_flags(c) & (h->form == WI_TEXT_LATENCY ? WI_FLAG_NEED_RESCHED : 0xff);
 			break;
 		case WI_COL_CONTEXT:
 			f.flags |= context_flags(c);
