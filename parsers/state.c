@@ -261,6 +261,7 @@ static bool parse_pair(const char *p, const char *end, struct wi_state_table *t)
 static bool parse_flags_arg(const char *p, const char *end, struct wi_state_table *t)
 {
 	static const char call[] = "__print_flags(";
+	unsigned int nr_pairs = 0;
 	const char *next;
 	uint64_t mask;
 
@@ -279,9 +280,10 @@ static bool parse_flags_arg(const char *p, const char *end, struct wi_state_tabl
 		next = arg_end(p, end);
 		if (!parse_pair(p, next, t))
 			return false;
+		nr_pairs++;
 	}
 	t->mask = mask;
-	return true;
+	return nr_pairs && next < end;
 }
 
 /* The argument 'COND ? "+" : ""'. */
