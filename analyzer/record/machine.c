@@ -104,8 +104,8 @@ static bool slim_schedstat(struct wi_filetree *out, const struct wi_file *f, str
 
 static bool slim_cpuinfo(struct wi_filetree *out, const struct wi_file *f, struct wi_err *err)
 {
-	static const char *const keep[] = { "processor", "vendor_id", "cpu family", "model",   "stepping", "cpu MHz",
-					    "CPU impl",	 "CPU part",  "cpu",	    "machine", "platform" };
+	static const char *const keep[] = { "processor", "vendor_id", "cpu family", "model",   "stepping",
+					    "CPU ",	 "cpu\t",     "machine",    "platform" };
 	char text[2048];
 	size_t n = 0;
 
