@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "parsers/evfmt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <event-parse.h>
+
+/* Role of a field in its decoder. */
+enum role { NUM, NUM_OPT, NAME, TEXT };
+
+struct want_field {
+	const char *name;
+	enum role role;
+};
+
+struct want {
+	const char *system, *name;
+	enum wi_event_type type;
+	struct want_field field[WI_EVFMT_FIELDS];
+};
+
+/* The order of the fields is the order in evfmt_decode.h. */
+static const struct want wants[] = {
+	{ "sched",
+	  "sched_switch",
+	  WI_EV_SCHED_SWITCH,
+	  { { "prev_comm", NAME },
+	    { "prev_pid", NUM },
+	    { "prev_prio", NUM },
+	    { "prev_state", NUM_OPT },
+	    { "next_comm", NAME },
+	    { "next_pid", NUM },
+	    { "next_prio", NUM } } },
+	{ "sched",
+	  "sched_waking",
+	  WI_EV_SCHED_WAKING,
+	  { { "comm", NAME }, { "pid", NUM }, { "prio", NUM }, { "target_cpu", NUM }, { "success", NUM_OPT } } },
+	{ "sched",
+	  "sched_wakeup",
+	  WI_EV_SCHED_WAKEUP,
+	  { { "comm", NAME }, { "pid", NUM }, { "prio", NUM }, { "target_cpu", NUM }, { "success", NUM_OPT } } },
+	{ "sched",
+	  "sched_wakeup_new",
+	  WI_EV_SCHED_WAKEUP_NEW,
+	  { { "comm", NAME }, { "pid", NUM }, { "prio", NUM }, { "target_cpu", NUM }, { "success", NUM_OPT } } },
+	{ "sched",
+	  "sched_migrate_task",
+	  WI_EV_SCHED_MIGRATE_TASK,
+	  { { "comm", NAME }, { "pid", NUM }, { "prio", NUM }, { "orig_cpu", NUM }, { "dest_cpu", NUM } } },
+	{ "sched",
+	  "sched_process_fork",
+	  WI_EV_SCHED_PROCESS_FORK,
+	  { { "parent_comm", NAME }, { "parent_pid", NUM }, { "child_comm", NAME }, { "child_pid", NUM } } },
+	{ "sched", "sched_process_exec", WI_EV_SCHED_PROCESS_EXEC, { { "pid", NUM }, { "old_pid", NUM } } },
+	{ "sched",
+	  "sched_process_exit",
+	  WI_EV_SCHED_PROCESS_EXIT,
+	  { { "comm", NAME }, { "pid", NUM }, { "prio", NUM } } },
+	{ "sched",
+	  "sched_stat_runtime",
+	  WI_EV_SCHED_STAT_RUNTIME,
+	  { { "pid", NUM }, { "runtime", NUM }, { "vruntime", NUM_OPT } } },
+	{ "power", "cpu_idle", WI_EV_CPU_IDLE, { { "state", NUM }, { "cpu_id", NUM } } },
+	{ "irq_vectors", "local_timer_entry", WI_EV_LOCAL_TIMER_ENTRY, { { NULL, 0 } } },
+	{ "irq_vectors", "call_function_single_entry", WI_EV_CALL_FUNCTION_SINGLE_ENTRY, { { NULL, 0 } } },
+	{ "irq_vectors", "reschedule_entry", WI_EV_RESCHEDULE_ENTRY, { { NULL, 0 } } },
+	{ "timer", "hrtimer_start", WI_EV_HRTIMER_START, { { "hrtimer", NUM }, { "expires", NUM } } },
+	{ "timer", "hrtimer_expire_entry", WI_EV_HRTIMER_EXPIRE_ENTRY, { { "hrtimer", NUM } } },
+	{ "raw_syscalls", "sys_enter", WI_EV_SYS_ENTER, { { "id", NUM } } },
+	{ "raw_syscalls", "sys_exit", WI_EV_SYS_EXIT, { { "id", NUM } } },
+	{ "ftrace", "print", WI_EV_MARKER, { { "buf", TEXT } } },
+};
+
+struct wi_evfmt_set *wi_evfmt_new(bool big_endian, uint32_t long_size)
+{
+	const bool host_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	struct wi_evfmt_set *set = calloc(1, sizeof(*set));
+
+	if (!set)
+		return NULL;
+	set->tep = tep_alloc();
+	if (!set->tep) {
+		free(set);
+		return NULL;
+	}
+	tep_set_loglevel(TEP_LOG_NONE);
+	tep_set_file_bigendian(set->tep, big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+	tep_set_local_bigendian(set->tep, host_big ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+	tep_set_long_size(set->tep, (int)long_size);
+	memset(set->slot, WI_SLOT_OTHER, sizeof(set->slot));
+	set->swap = big_endian != host_big;
+	set->flags_mask = 0xfd;
+	return set;
+}
+
+void wi_evfmt_free(struct wi_evfmt_set *set)
+{
+	if (!set)
+		return;
+	tep_free(set->tep);
+	free(set->switch_print_fmt);
+	free(set);
+}
+
+/* Name on the first line, "name: NAME\n". */
+static bool head_name(const char *text, size_t len, const char **name, size_t *name_len)
+{
+	if (len < 7 || memcmp(text, "name: ", 6) != 0)
+		return false;
+	const char *end = memchr(text + 6, '\n', len - 6);
+	if (!end)
+		return false;
+	*name = text + 6;
+	*name_len = (size_t)(end - *name);
+	return *name_len > 0;
+}
+
+static const struct want *find_want(const char *system, const char *name, size_t name_len)
+{
+	for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++)
+		if (!strcmp(wants[i].system, system) && strlen(wants[i].name) == name_len &&
+		    !memcmp(wants[i].name, name, name_len))
+			return &wants[i];
+	return NULL;
+}
+
+bool wi_evfmt_wanted(const char *system, const char *head, size_t len)
+{
+	const char *name;
+	size_t name_len;
+
+	return head_name(head, len, &name, &name_len) && find_want(system, name, name_len);
+}
+
+/* "ID: N" on the second line; -1 if there is none. */
+static int format_id(const char *text, size_t len)
+{
+	const char *nl = memchr(text, '\n', len);
+	int id = 0, digits = 0;
+
+	if (!nl || (size_t)(text + len - nl) < 6 || memcmp(nl + 1, "ID: ", 4) != 0)
+		return -1;
+	for (const char *p = nl + 5; p < text + len && *p >= '0' && *p <= '9' && digits < 6; p++, digits++)
+		id = id * 10 + (*p - '0');
+	return digits && id < 65536 ? id : -1;
+}
+
+static const char *find_text(const char *text, size_t len, const char *what)
+{
+	return memmem(text, len, what, strlen(what));
+}
+
+/*
+ * libtraceevent is handed the fields only: print formats of 2,000 characters are its slowest and weakest part, and
+ * none of them is needed (the state letters are read from the text by state.c).
+ */
+static struct tep_event *parse_fields(struct wi_evfmt_set *set, const char *system, const struct want *w,
+				      const char *text, size_t len, size_t *fields_len)
+{
+	static const char tail[] = "\nprint fmt: \"x\"\n";
+	const char *print = find_text(text, len, "\nprint fmt:");
+	size_t n = print ? (size_t)(print - text) : len;
+	struct tep_event *event = NULL;
+	char *copy;
+
+	*fields_len = n;
+	if (n > 65536 || memchr(text, '\0', n))
+		return NULL;
+	copy = malloc(n + sizeof(tail));
+	if (!copy)
+		return NULL;
+	memcpy(copy, text, n);
+	memcpy(copy + n, tail, sizeof(tail));
+	if (tep_parse_event(set->tep, copy, n + sizeof(tail) - 1, system) == 0)
+		event = tep_find_event_by_name(set->tep, system, w->name);
+	free(copy);
+	return event;
+}
+
+static const struct tep_format_field *find_field(const struct tep_format_field *f, const char *name)
+{
+	for (; f; f = f->next)
+		if (f->name && !strcmp(f->name, name))
+			return f;
+	return NULL;
+}
+
+static bool map_number(const struct tep_format_field *f, struct wi_evfmt_field *out)
+{
+	if (f->offset < 0 || f->offset > 32767 || (f->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)))
+		return false;
+	if (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
+		return false;
+	out->offset = (uint16_t)f->offset;
+	out->size = (uint16_t)f->size;
+	out->kind = f->size == 4 ? WI_FK_U4 : WI_FK_INT;
+	out->is_signed = (f->flags & TEP_FIELD_IS_SIGNED) != 0;
+	return true;
+}
+
+static bool map_name(const struct tep_format_field *f, struct wi_evfmt_field *out)
+{
+	if (f->offset < 0 || f->offset > 32767 || f->size < 1 || f->size > 32767)
+		return false;
+	out->offset = (uint16_t)f->offset;
+	out->size = (uint16_t)f->size;
+	if (f->flags & (TEP_FIELD_IS_DYNAMIC | TEP_FIELD_IS_RELATIVE)) {
+		out->kind = f->flags & TEP_FIELD_IS_RELATIVE ? WI_FK_REL : WI_FK_LOC;
+		return f->size == 4;
+	}
+	out->kind = f->size == WI_COMM_LEN ? WI_FK_COMM : WI_FK_CHARS;
+	return (f->flags & TEP_FIELD_IS_ARRAY) != 0;
+}
+
+static bool map_text(const struct tep_format_field *f, struct wi_evfmt_field *out)
+{
+	if (f->offset < 0 || f->offset > 32767)
+		return false;
+	out->offset = (uint16_t)f->offset;
+	out->size = 0;
+	out->kind = WI_FK_TAIL;
+	if (f->flags & TEP_FIELD_IS_DYNAMIC) {
+		out->size = 4;
+		out->kind = WI_FK_LOC;
+		return f->size == 4;
+	}
+	return true;
+}
+
+static bool map_common(struct wi_evfmt_set *set, const struct tep_event *event)
+{
+	const struct tep_format_field *c = event->format.common_fields;
+	const struct tep_format_field *type = find_field(c, "common_type"), *flags = find_field(c, "common_flags");
+	const struct tep_format_field *preempt = find_field(c, "common_preempt_count"),
+				      *pid = find_field(c, "common_pid");
+
+	if (!type || !pid || !map_number(type, &set->common_type) || !map_number(pid, &set->common_pid))
+		return false;
+	if (type->size != 2 || pid->size != 4)
+		return false;
+	if (flags && (!map_number(flags, &set->common_flags) || flags->size != 1))
+		set->common_flags.kind = WI_FK_ABSENT;
+	if (preempt && (!map_number(preempt, &set->common_preempt) || preempt->size != 1))
+		set->common_preempt.kind = WI_FK_ABSENT;
+	set->common_len = (uint32_t)(type->offset + 2 > pid->offset + 4 ? type->offset + 2 : pid->offset + 4);
+	if (set->common_flags.kind != WI_FK_ABSENT && set->common_len < set->common_flags.offset + 1u)
+		set->common_len = set->common_flags.offset + 1u;
+	if (set->common_preempt.kind != WI_FK_ABSENT && set->common_len < set->common_preempt.offset + 1u)
+		set->common_len = set->common_preempt.offset + 1u;
+	set->have_common = true;
+	return true;
+}
+
+static bool map_field(const struct want_field *w, const struct tep_format_field *f, struct wi_evfmt_field *out)
+{
+	if (!f)
+		return false;
+	if (w->role == NAME)
+		return map_name(f, out);
+	if (w->role == TEXT)
+		return map_text(f, out);
+	return map_number(f, out);
+}
+
+/* Name of the field that cannot be read, NULL when all are there. */
+static const char *map_fields(const struct wi_evfmt_set *set, const struct want *w, const struct tep_event *event,
+			      struct wi_evfmt *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->type = (uint8_t)w->type;
+	out->plain = true;
+	out->min_len = set->common_len;
+	for (int i = 0; i < WI_EVFMT_FIELDS && w->field[i].name; i++) {
+		struct wi_evfmt_field *f = &out->f[i];
+
+		if (!map_field(&w->field[i], find_field(event->format.fields, w->field[i].name), f)) {
+			f->kind = WI_FK_ABSENT;
+			if (w->field[i].role == NUM || w->field[i].role == TEXT)
+				return w->field[i].name;
+		}
+		if (w->field[i].role == NUM && f->kind != WI_FK_U4)
+			out->plain = false;
+		if (w->field[i].role == NAME && f->kind != WI_FK_COMM)
+			out->plain = false;
+		if (out->min_len < (uint32_t)f->offset + f->size)
+			out->min_len = (uint32_t)f->offset + f->size;
+	}
+	return NULL;
+}
+
+static bool refuse_or_note(const struct want *w, const char *what, const char *field, const char *path, uint64_t offset,
+			   struct wi_damage_log *log, struct wi_err *err)
+{
+	const char *sep = *field ? " " : "";
+
+	if (w->type == WI_EV_SCHED_SWITCH)
+		return wi_err_at(err, WI_EREFUSED, path, offset, "format of %s: %s%s%s", w->name, what, sep, field);
+	wi_damage_note(log, WI_DMG_HEAD, UINT32_MAX, offset, "format of %s: %s%s%s, its records are not read", w->name,
+		       what, sep, field);
+	return true;
+}
+
+bool wi_evfmt_add(struct wi_evfmt_set *set, const char *system, const char *text, size_t len, const char *path,
+		  uint64_t offset, struct wi_damage_log *log, struct wi_err *err)
+{
+	const bool ftrace = !strcmp(system, "ftrace");
+	const char *name;
+	size_t name_len, fields_len;
+	int id;
+
+	set->nr_formats++;
+	if (!head_name(text, len, &name, &name_len))
+		return true;
+	id = format_id(text, len);
+	if (ftrace && id >= 0)
+		set->slot[id] = WI_SLOT_HIDDEN;
+
+	const struct want *w = find_want(system, name, name_len);
+	if (!w || set->have[w->type])
+		return true;
+	if (id < 0)
+		return refuse_or_note(w, "no ID", "", path, offset, log, err);
+
+	const struct tep_event *event = parse_fields(set, system, w, text, len, &fields_len);
+	if (!event)
+		return refuse_or_note(w, "cannot be read", "", path, offset, log, err);
+	if (!set->have_common && !map_common(set, event))
+		return refuse_or_note(w, "no usable common_type and common_pid", "", path, offset, log, err);
+
+	const char *lacks = map_fields(set, w, event, &set->fmt[w->type]);
+	if (lacks)
+		return refuse_or_note(w, "no usable field", lacks, path, offset, log, err);
+	if (w->type == WI_EV_SCHED_SWITCH) {
+		set->switch_print_fmt = strndup(text + fields_len, len - fields_len);
+		if (!set->switch_print_fmt)
+			return wi_err_nomem(err);
+	}
+	set->have[w->type] = true;
+	set->slot[id] = (uint8_t)w->type;
+	return true;
+}
+
+/* "6.1.0-57" -> 6 * 1000 + 1; 0 if unknown. */
+static unsigned int release_number(const char *release)
+{
+	char *end;
+	unsigned long major = strtoul(release, &end, 10), minor = 0;
+
+	if (end == release)
+		return 0;
+	if (*end == '.')
+		minor = strtoul(end + 1, NULL, 10);
+	return major < 1000 && minor < 1000 ? (unsigned int)(major * 1000 + minor) : 0;
+}
+
+void wi_evfmt_finish(struct wi_evfmt_set *set, const char *kernel_release)
+{
+	const char *fmt = set->switch_print_fmt ? set->switch_print_fmt : "";
+	unsigned int release = release_number(kernel_release);
+
+	fmt += strspn(fmt, "\n");
+	if (!strncmp(fmt, "print fmt:", 10))
+		fmt += 10;
+	fmt += strspn(fmt, " ");
+	wi_state_table_init(&set->states, fmt, kernel_release);
+	for (uint32_t raw = 0; raw < WI_STATE_CACHE; raw++)
+		set->state_cache[raw] = wi_state_decode(&set->states, raw);
+	/* 0x02 changed its meaning (irqs not supported, lazy resched); 0x80 is "bottom halves off" from 5.17 on. */
+	set->flags_mask = release && release < 5017 ? 0x7d : 0xfd;
+}

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "parsers/ringbuf_stream.h"
+#include "parsers/chain.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Texts of markers of one batch. A batch ends early when the next text might not fit. */
+#define ARENA_BYTES (256u << 10)
+#define PROGRESS_STEP (1u << 20)
+
+/* What has to happen before the next record of a stream is delivered. */
+enum { FIRST_RECORD = 1, RECORDS_LOST = 2 };
+
+struct stream {
+	const uint8_t *p, *page_end; /* rest of the current page's records */
+	uint64_t raw_ts;	     /* as the recording counts */
+	uint64_t seen_ts;	     /* raw, of the last record of any kind */
+	uint64_t last_ns;	     /* of the last event that was put at the head */
+	/* head: the next event */
+	const uint8_t *rec;
+	uint32_t len;
+	uint32_t type; /* enum wi_event_type */
+	uint64_t ts_ns;
+	/* a run of records that nobody reads */
+	int32_t other_pid;
+	bool in_other_run;
+	uint8_t before; /* FIRST_RECORD, RECORDS_LOST */
+	bool gap;	/* the loss is damage, not the kernel's */
+	bool nr_lost_unknown;
+	uint8_t lost_kind; /* of the loss at the head: enum wi_lost_kind */
+	int32_t current;   /* task that the last record left on the CPU, or WI_CHAIN_UNKNOWN (parsers/chain.h) */
+	int32_t leaving;   /* task that the last record, a sched_switch, took off; else WI_CHAIN_UNKNOWN */
+	bool pid_stale;	   /* the head was written between sched_switch and the change of "current" */
+	uint32_t cpu;
+	uint64_t nr_lost;
+	const uint8_t *next_page, *block_end;
+	struct wi_rb_block block;
+	bool ended, dead; /* no more blocks; nothing at the head any more */
+};
+
+struct wi_rb_streams {
+	struct wi_rb_streams_cfg cfg;
+	const uint8_t *slot;
+	uint32_t filter, type_off, pid_off, common_len;
+	const struct wi_evfmt *switch_fmt, *exec_fmt;
+	bool swap, plain_clock;
+	uint64_t clock_offset;
+	struct stream *s;
+	struct wi_merge merge;
+	bool merge_ready;
+	char *arena;
+	size_t arena_bytes, arena_used;
+	uint32_t damage_mark;
+	uint64_t done_bytes, shown_bytes;
+	struct wi_err err; /* I/O error met while moving on; returned by the next call */
+};
+
+static uint64_t mul_shift(uint64_t a, uint32_t mul, uint32_t shift)
+{
+	return shift > 127 ? 0 : (uint64_t)((unsigned __int128)a * mul >> shift);
+}
+
+static uint64_t shift_between(const struct wi_rb_clock *c, uint64_t ts, const struct wi_rb_shift_sample *lo,
+			      const struct wi_rb_shift_sample *hi)
+{
+	int64_t offset = lo->offset;
+
+	if (c->interpolate && hi->time != lo->time) {
+		__int128 delta = (__int128)(hi->time - lo->time);
+		__int128 part = (__int128)(int64_t)(ts - lo->time) * (hi->offset - lo->offset);
+
+		offset += (int64_t)((part + delta / 2) / delta);
+	}
+	return (lo->fraction > 63 ? 0 : (ts * lo->scaling) >> lo->fraction) + (uint64_t)offset;
+}
+
+static uint64_t shift_cpu(const struct wi_rb_clock *c, uint32_t cpu, uint64_t ts)
+{
+	if (cpu >= c->nr_shift || !c->shift[cpu].nr)
+		return ts;
+
+	const struct wi_rb_shift_sample *s = c->shift[cpu].sample;
+	uint32_t lo = 0, hi = c->shift[cpu].nr - 1;
+
+	if (hi == 0)
+		return ts + (uint64_t)s[0].offset;
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (s[mid].time <= ts)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return shift_between(c, ts, &s[lo], &s[hi]);
+}
+
+uint64_t wi_rb_clock_map(const struct wi_rb_clock *c, uint32_t cpu, uint64_t raw)
+{
+	if (c->nr_shift)
+		raw = shift_cpu(c, cpu, raw);
+	if (c->mult)
+		raw = mul_shift(raw, c->mult, c->tsc_shift);
+	return raw + c->offset_ns;
+}
+
+static uint64_t map_ts(const struct wi_rb_streams *r, const struct stream *s, uint64_t raw)
+{
+	return r->plain_clock ? raw + r->clock_offset : wi_rb_clock_map(r->cfg.clock, s->cpu, raw);
+}
+
+static uint64_t pos_of(const struct stream *s, const uint8_t *at)
+{
+	return s->block.pos_linear && at ? s->block.pos + (uint64_t)(at - s->block.data) : s->block.pos;
+}
+
+static void mark_lost(struct stream *s, uint64_t nr, bool gap)
+{
+	s->before |= RECORDS_LOST;
+	s->nr_lost_unknown |= !nr;
+	s->nr_lost += nr;
+	s->gap |= gap;
+}
+
+static void count_progress(struct wi_rb_streams *r, uint64_t bytes)
+{
+	r->done_bytes += bytes;
+	if (r->cfg.progress && r->done_bytes - r->shown_bytes >= PROGRESS_STEP) {
+		r->shown_bytes = r->done_bytes;
+		r->cfg.progress(r->cfg.progress_ctx,
+				r->done_bytes < r->cfg.total_bytes ? r->done_bytes : r->cfg.total_bytes,
+				r->cfg.total_bytes);
+	}
+}
+
+static bool next_block(struct wi_rb_streams *r, uint32_t i)
+{
+	struct stream *s = &r->s[i];
+	struct wi_rb_block b = { 0 };
+
+	if (s->ended)
+		return false;
+	int rc = r->cfg.ops->next_block(r->cfg.ctx, i, &b, &r->err);
+	if (b.gap)
+		mark_lost(s, 0, true);
+	if (rc <= 0) {
+		s->ended = true;
+		return false;
+	}
+	count_progress(r, b.consumed);
+	s->block = b;
+	s->next_page = b.data;
+	s->block_end = b.data + b.bytes;
+	return true;
+}
+
+/* Opens the next page that has a sane header. false: the stream is at its end. */
+static bool next_page(struct wi_rb_streams *r, uint32_t i)
+{
+	const struct wi_rb_layout *l = r->cfg.layout;
+	struct stream *s = &r->s[i];
+	struct wi_rb_page pg;
+	uint32_t commit;
+
+	for (;;) {
+		if ((size_t)(s->block_end - s->next_page) < l->page_bytes) {
+			if (!next_block(r, i))
+				return false;
+			continue;
+		}
+		const uint8_t *at = s->next_page;
+
+		s->next_page += l->page_bytes;
+		if (!wi_rb_page_open(l, at, r->swap, &pg, &commit)) {
+			wi_damage_note(r->cfg.log, WI_DMG_PAGE, s->cpu, pos_of(s, at),
+				       "CPU %" PRIu32 ": sub-buffer skipped: commit word 0x%" PRIx32, s->cpu, commit);
+			mark_lost(s, 0, true);
+			continue;
+		}
+		s->p = pg.data;
+		s->page_end = pg.end;
+		s->raw_ts = pg.ts;
+		if (pg.missed)
+			mark_lost(s, pg.nr_missed, false);
+		return true;
+	}
+}
+
+static void bad_record(struct wi_rb_streams *r, struct stream *s)
+{
+	wi_damage_note(r->cfg.log, WI_DMG_RECORD, s->cpu, pos_of(s, s->p),
+		       "CPU %" PRIu32 ": rest of a sub-buffer skipped: record exceeds it by its size", s->cpu);
+	s->p = s->page_end;
+	mark_lost(s, 0, true);
+}
+
+static void set_head_time(struct wi_rb_streams *r, struct stream *s, uint64_t ns)
+{
+	if (__builtin_expect(ns < s->last_ns, 0)) {
+		r->cfg.info->unordered++;
+		ns = s->last_ns;
+	}
+	s->last_ns = s->ts_ns = ns;
+}
+
+/* Puts a loss at the head. It happened after the last record that was seen, and carries that record's time. */
+static void lose(struct wi_rb_streams *r, struct stream *s, enum wi_lost_kind kind, const uint8_t *at)
+{
+	uint64_t ns = map_ts(r, s, s->seen_ts);
+
+	if (ns > s->last_ns)
+		s->last_ns = ns;
+	s->ts_ns = s->last_ns;
+	s->before = 0;
+	s->type = WI_EV_LOST;
+	s->lost_kind = (uint8_t)kind;
+	s->rec = at;
+	s->in_other_run = false;
+	s->current = s->leaving = WI_CHAIN_UNKNOWN;
+}
+
+/* The loss that ends a stream has no record behind it. */
+static bool end_of_stream(struct wi_rb_streams *r, struct stream *s)
+{
+	if ((s->before & RECORDS_LOST) && !(s->before & FIRST_RECORD)) {
+		lose(r, s, WI_LOST_MARK, NULL);
+		return true;
+	}
+	s->dead = true;
+	return false;
+}
+
+static void first_record(struct wi_rb_streams *r, struct stream *s, const uint8_t *rec, uint32_t len)
+{
+	struct wi_cpu_info *ci = &r->cfg.cpu_info[s->cpu];
+
+	s->before &= (uint8_t)~FIRST_RECORD;
+	s->seen_ts = s->raw_ts;
+	if (ci->has_data) /* a second pass */
+		return;
+	ci->has_data = true;
+	ci->first_ts_ns = map_ts(r, s, s->raw_ts);
+	ci->overwritten = (s->before & RECORDS_LOST) && !s->gap;
+	if (len >= r->common_len) {
+		int32_t pid = (int32_t)wi_get32(rec + r->pid_off, r->swap);
+
+		ci->first_pid = wi_pid_ok(pid) ? pid : -1;
+	}
+}
+
+/*
+ * sched_switch is written before the kernel changes "current": what is written in between (tlb_flush, FPU and timer
+ * events of the switch itself) still carries the old pid. That proves no lost switch, and says nothing about who runs.
+ */
+WI_INLINE bool within_switch(const struct stream *s, uint32_t slot, int32_t pid)
+{
+	return pid == s->leaving && pid != s->current && (slot == WI_SLOT_OTHER || slot == WI_EV_HRTIMER_START);
+}
+
+/*
+ * Follows who is current on the CPU, record by record (parsers/chain.h, on raw bytes). false: the record contradicts
+ * the last switch.
+ */
+WI_INLINE bool follow(const struct wi_rb_streams *r, struct stream *s, uint32_t slot, const uint8_t *rec, uint32_t len,
+		      bool swap)
+{
+	int32_t pid = (int32_t)wi_get32(rec + r->pid_off, swap), was = s->current, next = pid;
+
+	if (slot == WI_EV_SCHED_SWITCH && __builtin_expect(len >= r->switch_fmt->min_len, 1)) {
+		pid = wi_evfmt_s32(r->switch_fmt, 1, rec, r->switch_fmt->plain, swap);
+		next = wi_evfmt_s32(r->switch_fmt, 5, rec, r->switch_fmt->plain, swap);
+		s->leaving = pid;
+		s->current = next;
+		return was == WI_CHAIN_UNKNOWN || pid == was;
+	}
+	s->leaving = WI_CHAIN_UNKNOWN;
+	if (__builtin_expect(slot == WI_EV_SCHED_PROCESS_EXEC, 0) && len >= r->exec_fmt->min_len) {
+		/* a thread that execs takes its leader's pid */
+		next = wi_evfmt_s32(r->exec_fmt, 0, rec, false, swap);
+		pid = wi_evfmt_s32(r->exec_fmt, 1, rec, false, swap) == was ? was : next;
+	}
+	s->current = next;
+	return was == WI_CHAIN_UNKNOWN || pid == was;
+}
+
+/* Moves stream i to its next event. false: end. */
+WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
+{
+	struct stream *s = &r->s[i];
+
+	for (;;) {
+		if (__builtin_expect(s->p >= s->page_end, 0)) {
+			if (!next_page(r, i))
+				return end_of_stream(r, s);
+			continue;
+		}
+		const uint8_t *start = s->p, *rec;
+		uint64_t start_ts = s->raw_ts;
+		uint32_t len;
+		enum wi_rb_entry e = wi_rb_next(&s->p, s->page_end, swap, &s->raw_ts, &rec, &len);
+
+		if (e != WI_RB_RECORD) {
+			if (e == WI_RB_BAD)
+				bad_record(r, s);
+			continue;
+		}
+		if (__builtin_expect(s->before, 0)) {
+			if (s->before & FIRST_RECORD)
+				first_record(r, s, rec, len);
+			if (s->before & RECORDS_LOST) {
+				lose(r, s, WI_LOST_MARK, start);
+				s->p = start;
+				s->raw_ts = start_ts;
+				return true;
+			}
+		}
+		if (__builtin_expect(len < r->common_len, 0)) {
+			bad_record(r, s);
+			continue;
+		}
+
+		uint32_t slot = r->slot[wi_get16(rec + r->type_off, swap)];
+
+		if (slot == WI_SLOT_HIDDEN) {
+			s->seen_ts = s->raw_ts;
+			continue;
+		}
+		s->pid_stale = false;
+		if (__builtin_expect(within_switch(s, slot, (int32_t)wi_get32(rec + r->pid_off, swap)), 0)) {
+			s->seen_ts = s->raw_ts;
+			if (slot == WI_SLOT_OTHER)
+				continue;
+			s->pid_stale = true;
+		} else if (__builtin_expect(!follow(r, s, slot, rec, len, swap), 0)) {
+			s->nr_lost_unknown = true;
+			lose(r, s, WI_LOST_CHAIN, start);
+			s->p = start;
+			s->raw_ts = start_ts;
+			return true;
+		}
+		s->seen_ts = s->raw_ts;
+		if (slot == WI_SLOT_OTHER) {
+			int32_t pid = (int32_t)wi_get32(rec + r->pid_off, swap);
+
+			if (s->in_other_run && s->other_pid == pid)
+				continue;
+			s->in_other_run = true;
+			s->other_pid = pid;
+			slot = WI_EV_OTHER;
+		} else {
+			s->in_other_run = false;
+		}
+		if (!(r->filter >> slot & 1))
+			continue;
+		s->rec = rec;
+		s->len = len;
+		s->type = slot;
+		set_head_time(r, s, map_ts(r, s, s->raw_ts));
+		return true;
+	}
+}
+
+static bool marker(struct wi_rb_streams *r, const struct stream *s, struct wi_event *ev)
+{
+	const struct wi_evfmt *fmt = &r->cfg.formats->fmt[WI_EV_MARKER];
+	const char *text;
+	uint32_t len;
+
+	if (!wi_decode_marker(fmt, s->rec, s->len, r->swap, &text, &len))
+		return false;
+	memcpy(r->arena + r->arena_used, text, len);
+	ev->marker.text = r->arena + r->arena_used;
+	ev->marker.len = len;
+	r->arena_used += len;
+	return true;
+}
+
+/* The head of a stream as an event. false: its fields are damaged. */
+WI_INLINE bool decode(struct wi_rb_streams *r, struct stream *s, struct wi_event *ev, bool swap)
+{
+	const struct wi_evfmt_set *set = r->cfg.formats;
+	const struct wi_evfmt *fmt = &set->fmt[s->type];
+	struct wi_names *names = r->cfg.names;
+	const uint8_t *rec = s->rec;
+	uint32_t len = s->len;
+
+	memset(ev, 0, sizeof(*ev));
+	ev->ts_ns = s->ts_ns;
+	ev->pos = pos_of(s, rec);
+	ev->cpu = s->cpu;
+	ev->type = (uint8_t)s->type;
+	if (__builtin_expect(s->type == WI_EV_LOST, 0)) {
+		ev->lost.nr_lost = s->nr_lost_unknown ? 0 : s->nr_lost;
+		ev->lost.kind = s->lost_kind;
+		s->nr_lost = 0;
+		s->nr_lost_unknown = s->gap = false;
+		return true;
+	}
+	ev->common_pid = (int32_t)wi_get32(rec + r->pid_off, swap);
+	ev->known = s->pid_stale ? 0 : WI_KNOWN_COMMON_PID;
+	if (__builtin_expect(!wi_pid_ok(ev->common_pid), 0))
+		return false;
+	if (__builtin_expect(set->common_flags.kind != WI_FK_ABSENT, 1)) {
+		ev->common_flags = rec[set->common_flags.offset] & set->flags_mask;
+		ev->known |= WI_KNOWN_FLAGS;
+	}
+	if (__builtin_expect(set->common_preempt.kind != WI_FK_ABSENT, 1)) {
+		ev->common_preempt_count = rec[set->common_preempt.offset];
+		ev->known |= WI_KNOWN_PREEMPT_COUNT;
+	}
+	if (s->type == WI_EV_OTHER)
+		return true;
+	if (__builtin_expect(len < fmt->min_len, 0))
+		return false;
+
+	switch (s->type) {
+	case WI_EV_SCHED_SWITCH:
+		if (!(fmt->plain ? wi_decode_switch(set, fmt, rec, len, true, swap, names, ev)
+				 : wi_decode_switch(set, fmt, rec, len, false, swap, names, ev)))
+			return false;
+		if (__builtin_expect(!(ev->known & WI_KNOWN_STATE), 0) && fmt->f[3].kind != WI_FK_ABSENT)
+			r->cfg.info->unknown_state_letters++;
+		return true;
+	case WI_EV_SCHED_WAKING:
+	case WI_EV_SCHED_WAKEUP:
+	case WI_EV_SCHED_WAKEUP_NEW:
+		return fmt->plain ? wi_decode_wakeup(fmt, rec, len, true, swap, names, ev)
+				  : wi_decode_wakeup(fmt, rec, len, false, swap, names, ev);
+	case WI_EV_SCHED_MIGRATE_TASK:
+		return fmt->plain ? wi_decode_migrate(fmt, rec, len, true, swap, names, ev)
+				  : wi_decode_migrate(fmt, rec, len, false, swap, names, ev);
+	case WI_EV_CPU_IDLE:
+		return wi_decode_idle(fmt, rec, fmt->plain, swap, ev);
+	case WI_EV_MARKER:
+		return marker(r, s, ev);
+	default:
+		return wi_decode_rare(fmt, rec, len, swap, names, ev);
+	}
+}
+
+static wi_merge_key head_key(const struct stream *s, uint32_t i)
+{
+	return wi_merge_key_make(s->ts_ns, s->type, i);
+}
+
+static void bad_content(struct wi_rb_streams *r, struct stream *s)
+{
+	r->cfg.info->unparsed++;
+	wi_damage_note(r->cfg.log, WI_DMG_CONTENT, s->cpu, pos_of(s, s->rec),
+		       "CPU %" PRIu32 ": record of %s not used: impossible field", s->cpu,
+		       wi_event_name((enum wi_event_type)s->type));
+	mark_lost(s, 0, true);
+}
+
+WI_INLINE int fill(struct wi_rb_streams *r, struct wi_event *ev, int max, bool swap)
+{
+	struct wi_merge *m = &r->merge;
+	int n = 0;
+
+	r->arena_used = 0;
+	while (n < max && !wi_merge_done(m)) {
+		uint32_t i = wi_merge_winner(m);
+		struct stream *s = &r->s[i];
+
+		if (s->type == WI_EV_MARKER && s->len > r->arena_bytes - r->arena_used)
+			break;
+		if (__builtin_expect(decode(r, s, &ev[n], swap), 1))
+			n++;
+		else
+			bad_content(r, s);
+		wi_merge_replace(m, i, advance(r, i, swap) ? head_key(s, i) : WI_MERGE_END);
+	}
+	return n;
+}
+
+static int fill_native(struct wi_rb_streams *r, struct wi_event *ev, int max)
+{
+	return fill(r, ev, max, false);
+}
+
+static int fill_swapped(struct wi_rb_streams *r, struct wi_event *ev, int max)
+{
+	return fill(r, ev, max, true);
+}
+
+int wi_rb_streams_next(struct wi_rb_streams *r, struct wi_event *ev, int max, struct wi_err *err)
+{
+	int n;
+
+	if (r->err.code != WI_OK) {
+		*err = r->err;
+		return -1;
+	}
+	n = r->swap ? fill_swapped(r, ev, max) : fill_native(r, ev, max);
+	if (!n && r->err.code != WI_OK) {
+		*err = r->err;
+		return -1;
+	}
+	if (!n && r->cfg.progress)
+		r->cfg.progress(r->cfg.progress_ctx, r->cfg.total_bytes, r->cfg.total_bytes);
+	return n;
+}
+
+/*
+ * Losses before a CPU's first record begin with the recording, which is known when all streams have been looked at.
+ * That includes CPUs whose data are lost as a whole: they must not look like CPUs that idled throughout.
+ */
+static void date_first_losses(struct wi_rb_streams *r)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < r->cfg.nr_streams; i++) {
+		const struct wi_cpu_info *ci = &r->cfg.cpu_info[r->cfg.cpu[i]];
+
+		if (ci->has_data && ci->first_ts_ns < first)
+			first = ci->first_ts_ns;
+	}
+	for (uint32_t i = 0; i < r->cfg.nr_streams && first != UINT64_MAX; i++) {
+		struct stream *s = &r->s[i];
+
+		if (s->dead && (s->before & RECORDS_LOST)) {
+			s->dead = false;
+			lose(r, s, WI_LOST_MARK, NULL);
+		}
+		if (!s->dead && s->type == WI_EV_LOST)
+			s->ts_ns = s->last_ns = first;
+	}
+}
+
+/* Puts the first event of every stream at its head. */
+static bool prime(struct wi_rb_streams *r, struct wi_err *err)
+{
+	for (uint32_t i = 0; i < r->cfg.nr_streams; i++) {
+		struct stream *s = &r->s[i];
+		uint32_t cpu = r->cfg.cpu[i];
+
+		memset(s, 0, sizeof(*s));
+		s->cpu = cpu;
+		s->before = FIRST_RECORD;
+		s->current = s->leaving = WI_CHAIN_UNKNOWN;
+		if (r->swap)
+			advance(r, i, true);
+		else
+			advance(r, i, false);
+		if (r->err.code != WI_OK) {
+			*err = r->err;
+			return false;
+		}
+	}
+	date_first_losses(r);
+	for (uint32_t i = 0; i < r->cfg.nr_streams; i++)
+		r->merge.start[i] = r->s[i].dead ? WI_MERGE_END : head_key(&r->s[i], i);
+	wi_merge_build(&r->merge);
+	return true;
+}
+
+struct wi_rb_streams *wi_rb_streams_open(const struct wi_rb_streams_cfg *cfg, struct wi_err *err)
+{
+	struct wi_rb_streams *r = calloc(1, sizeof(*r));
+	const struct wi_evfmt_set *f = cfg->formats;
+
+	if (!r)
+		goto nomem;
+	r->cfg = *cfg;
+	r->filter = UINT32_MAX;
+	r->slot = f->slot;
+	r->type_off = f->common_type.offset;
+	r->pid_off = f->common_pid.offset;
+	r->common_len = f->common_len;
+	r->switch_fmt = &f->fmt[WI_EV_SCHED_SWITCH];
+	r->exec_fmt = &f->fmt[WI_EV_SCHED_PROCESS_EXEC];
+	r->swap = f->swap;
+	r->plain_clock = !cfg->clock->mult && !cfg->clock->nr_shift;
+	r->clock_offset = cfg->clock->offset_ns;
+	r->arena_bytes = ARENA_BYTES > cfg->layout->page_bytes ? ARENA_BYTES : cfg->layout->page_bytes;
+	r->arena = malloc(r->arena_bytes);
+	r->s = calloc(cfg->nr_streams ? cfg->nr_streams : 1, sizeof(*r->s));
+	r->merge_ready = wi_merge_init(&r->merge, cfg->nr_streams ? cfg->nr_streams : 1);
+	if (!r->arena || !r->s || !r->merge_ready)
+		goto nomem;
+	r->damage_mark = cfg->log->nr;
+	if (!prime(r, err)) {
+		wi_rb_streams_close(r);
+		return NULL;
+	}
+	return r;
+nomem:
+	wi_rb_streams_close(r);
+	wi_err_nomem(err);
+	return NULL;
+}
+
+bool wi_rb_streams_rewind(struct wi_rb_streams *r, struct wi_err *err)
+{
+	r->err.code = WI_OK;
+	r->done_bytes = r->shown_bytes = 0;
+	r->cfg.info->unparsed = r->cfg.info->unordered = r->cfg.info->unknown_state_letters = 0;
+	wi_damage_rewind(r->cfg.log, r->damage_mark);
+	r->cfg.ops->rewind(r->cfg.ctx);
+	return prime(r, err);
+}
+
+void wi_rb_streams_set_filter(struct wi_rb_streams *r, uint32_t type_bits)
+{
+	r->filter = type_bits | WI_EV_BIT(LOST);
+}
+
+void wi_rb_streams_close(struct wi_rb_streams *r)
+{
+	if (!r)
+		return;
+	if (r->merge_ready)
+		wi_merge_fini(&r->merge);
+	free(r->arena);
+	free(r->s);
+	free(r);
+}
