@@ -1,0 +1,593 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The machine's state, record by record (METRICS rules 3 to 12, 15, 18), and a replay that tells listeners of every stretch of time in which
+nothing changed, and of every decision."""
+from topology import pinned_by_name, POLICY_IDLE
+from events import kernel_version, proves, SCHED_TYPES
+
+REPAIRS = ("ghosts", "implied_runnable", "elsewhere", "duplicate_waking", "wakeup_without_waking", "waking_without_wakeup", "target_mismatch",
+           "migrate_mismatch", "unresolved", "unsuccessful", "reused_pids")
+STATES = ("RUNNING", "RUNNABLE", "WAKING", "BLOCKED", "DEAD", "UNKNOWN")
+# Records that can change the state; before any other nothing needs to be added up.
+CHANGING = SCHED_TYPES + ("lost",)
+UNNAMED = ("<...>", "")
+
+
+class Task:
+    """One incarnation of a pid."""
+
+    def __init__(self, pid, order, born):
+        self.pid = pid
+        self.order = order
+        self.comm = None
+        self.state = "UNKNOWN"
+        self.since = None
+        self.cpu = None  # last CPU known
+        self.prio = None
+        self.born = born  # None: before the recording
+        self.died = None
+        self.exiting = False
+        self.seen = False  # evidence of a state came
+        self.lost = False  # unknown because of a gap
+        self.ghost_cpu = None  # unknown because its CPU went idle
+        self.throttled = False
+        self.blocked_ts = None
+        self.blocked_cpu = None
+        self.blocked_seq = None
+        self.fork_pending = False  # born by sched_process_fork, sched_wakeup_new still to come
+        self.open = None  # the wakeup whose wait is open
+        self.waking = None  # the latest sched_waking without its sched_wakeup
+        self.pending = None  # wakeup on its way to a CPU
+        self.fact = None
+        self.state_ns = dict.fromkeys(STATES, 0)
+        self.wakeups = self.switches_in = self.preempted = self.migrations = 0
+        self.seen_run_cpu = None  # last CPU where it was running or runnable
+        self.all_runs = []  # (wakeup) waiting for later switch-ins
+
+    def label(self):
+        return self.comm if self.comm is not None else ""
+
+    def can_migrate(self):
+        """Rule 31: the first CPU of a new task is no migration."""
+        return self.cpu is not None and not (self.born is not None and self.seen_run_cpu is None)
+
+
+class Cpu:
+    def __init__(self, number):
+        self.number = number
+        self.kind = "idle"  # idle, busy, unknown
+        self.current = None  # Task, None: idle task or unknown
+        self.waiters = []  # tasks RUNNABLE here, in order of arrival
+        self.pending = 0
+        self.idle = None  # open Stretch of idle(c)
+        self.idleish = None  # open Stretch of idle(c) or SCHED_IDLE only
+        self.sidle = False
+        self.fair_seq = None  # step at which the present stretch with a fair task queued began
+        self.seen_idle = False
+        self.records = 0
+        self.switches = 0
+
+    def queued(self):
+        return ([self.current] if self.kind == "busy" and self.current else []) + self.waiters
+
+
+class Stretch:
+    """[start, end): end None while it lasts"""
+    __slots__ = ("start", "end")
+
+    def __init__(self, start):
+        self.start, self.end = start, None
+
+
+class Machine:
+    def __init__(self, trace, events, topo, facts, wakeups, has_waking, quiet="idle", start=None, stop=None):
+        self.trace, self.events, self.topo, self.facts, self.wakeups, self.has_waking = trace, events, topo, facts, wakeups, has_waking
+        v = kernel_version(trace.kernel)
+        self.kernel = v
+        self.sched_idle_counts = v is not None and v >= (5, 4, 0)
+        self.tasks = {}  # pid -> living (or latest) incarnation
+        self.all_tasks = []
+        self.cpus = {c: Cpu(c) for c in range(max(topo.nr_cpus, trace.nr_cpus))}
+        self.repairs = dict.fromkeys(REPAIRS, 0)
+        self.listeners = []
+        self.seq = 0
+        self.counts = {}
+        self.exec_count = 0
+        self.skew = {}
+        real = [e.ts for e in events if e.type != "lost"]
+        self.recording_start = min(real) if real else 0
+        self.recording_end = max(real) if real else 0
+        self.overwritten = self.find_overwritten()
+        first = {e.cpu: e.ts for e in reversed(events) if e.type != "lost"}
+        begin = max([first[c] for c in self.overwritten if c in first] + [self.recording_start])
+        self.start = max(begin, start) if start is not None else begin
+        self.stop = min(self.recording_end, stop) if stop is not None else self.recording_end
+        self.now = self.flushed = self.recording_start
+        self.quiet = quiet
+        self.quiet_cpus = 0
+        self.finished = []  # every counted wakeup, in the order of its record
+        self.begin()
+
+    # ---- start
+
+    def find_overwritten(self):
+        """CPUs whose start is missing: more records were overwritten than the marks in the data account for."""
+        out = set(getattr(self.trace, "start_lost", ()))
+        for c, n in self.trace.overrun.items():
+            marks = [m for cpu, m in self.trace.marks if cpu == c]
+            if not marks or (all(marks) and sum(marks) < n):
+                out.add(c)
+        if self.trace.overwritten_text:
+            out.update(self.trace.streams)
+        return out
+
+    def begin(self):
+        first, switched = {}, set()
+        for e in self.events:
+            if e.type == "lost" or not proves(e):
+                continue
+            first.setdefault(e.cpu, e)
+            if e.type == "sched_switch":
+                switched.add(e.cpu)
+        self.quiet_cpus = sum(c not in switched for c in self.topo.online)
+        for c, cpu in self.cpus.items():
+            ev = first.get(c)
+            if c in self.overwritten:
+                cpu.kind = "unknown"
+            elif ev is None:
+                cpu.kind = "idle" if self.quiet == "idle" else "unknown"
+            else:
+                pid = ev.f["prev_pid"] if ev.type == "sched_switch" else ev.pid
+                if ev.type == "sched_process_exec" and ev.f["old_pid"] != ev.f["pid"]:
+                    pid = ev.f["old_pid"]
+                if pid:
+                    cpu.kind = "busy"
+                    t = self.task(pid, None)
+                    if t.state == "UNKNOWN":
+                        self.set_state(t, "RUNNING", c)
+                    cpu.current = t
+        for cpu in self.cpus.values():
+            self.touch(cpu)
+
+    # ---- tasks
+
+    def task(self, pid, comm):
+        """The task that a record of now names. A different name after death is a new task (rule 11)."""
+        t = self.tasks.get(pid)
+        if comm in UNNAMED:
+            comm = None
+        if t and t.state == "DEAD" and comm is not None and t.comm is not None and comm != t.comm:
+            t = None
+            born = self.now
+        else:
+            born = None
+        if t is None:
+            t = self.new_task(pid, born)
+        if comm is not None:
+            t.comm = comm
+            if t.fact is None or t.fact.allowed is None:
+                n = pinned_by_name(comm)
+                t.allowed_source = "inferred" if n is not None and n in self.topo.present else "assumed"
+                t.allowed = frozenset({n}) if t.allowed_source == "inferred" else None
+        return t
+
+    def new_task(self, pid, born):
+        t = Task(pid, len(self.all_tasks), born)
+        t.since = self.now if born is not None else self.recording_start
+        t.fact = self.facts.get(pid)
+        if t.fact and t.fact.allowed:
+            t.allowed_source, t.allowed = "recorded", t.fact.allowed
+        else:
+            t.allowed_source, t.allowed = "assumed", None
+        self.tasks[pid] = t
+        self.all_tasks.append(t)
+        return t
+
+    def policy(self, t):
+        if t.fact and t.fact.policy is not None:
+            return t.fact.policy
+        return None
+
+    def may_run(self, t, cpu):
+        return t.allowed is None or cpu in t.allowed
+
+    def clip(self, a, b):
+        return max(0, min(b, self.stop) - max(a, self.start))
+
+    def set_state(self, t, state, cpu=None):
+        t.state_ns[t.state] += self.clip(t.since, self.now) if t.state != "DEAD" else 0
+        if t.state == "RUNNABLE" and t.cpu is not None:
+            self.cpus[t.cpu].waiters.remove(t)
+            self.touch(self.cpus[t.cpu])
+        if t.state == "DEAD":
+            t.died = None
+        t.state, t.since, t.seen = state, self.now, True
+        if state != "UNKNOWN":
+            t.lost = False
+            t.ghost_cpu = None
+        if cpu is not None:
+            t.cpu = cpu
+        if state == "RUNNABLE":
+            self.cpus[t.cpu].waiters.append(t)
+            self.touch(self.cpus[t.cpu])
+        if state in ("RUNNING", "RUNNABLE"):
+            t.seen_run_cpu = t.cpu
+        if state == "DEAD":
+            t.died = self.now
+            self.drop_pending(t)
+
+    def close(self, t, outcome):
+        """Ends the open wakeup of t."""
+        if t.open:
+            t.open.outcome = outcome
+            t.open = None
+
+    # ---- CPUs
+
+    def touch(self, cpu):
+        """Idle stretches and the stretch with a fair task queued, after a change on cpu."""
+        idle = cpu.kind == "idle" and not cpu.waiters and not cpu.pending
+        queued = cpu.queued()
+        cpu.sidle = (self.sched_idle_counts and cpu.kind == "busy" and not cpu.pending and bool(queued)
+                     and all(self.policy(t) == POLICY_IDLE for t in queued))
+        cpu.idle = self.stretch(cpu.idle, idle)
+        cpu.idleish = self.stretch(cpu.idleish, idle or cpu.sidle)
+        cpu.seen_idle |= cpu.kind == "idle"
+        fair = cpu.kind != "unknown" and any(t.prio is not None and 100 <= t.prio < 140 for t in queued)
+        cpu.fair_seq = None if not fair else cpu.fair_seq if cpu.fair_seq is not None else self.seq
+
+    def stretch(self, s, is_):
+        if s and not is_:
+            s.end = self.now
+            return None
+        return s or (Stretch(self.now) if is_ else None)
+
+    def lose(self, c):
+        """Rule 4: the CPU becomes unknown."""
+        cpu = self.cpus[c]
+        for t in list(cpu.queued()):
+            if t is cpu.current and (t.state != "RUNNING" or t.cpu != c):
+                continue
+            self.set_state(t, "UNKNOWN")
+            t.lost = True
+            self.close(t, "unknown")
+        cpu.kind, cpu.current = "unknown", None
+        self.touch(cpu)
+
+    # ---- wakeups on their way (rule 15)
+
+    def set_pending(self, w):
+        if w.chosen is None or w.kind != "waking" or w.task is None or w.task.waking is not w:
+            return
+        w.task.pending = w
+        self.cpus[w.chosen].pending += 1
+        self.touch(self.cpus[w.chosen])
+
+    def drop_pending(self, t):
+        w = t.pending
+        if w:
+            t.pending = None
+            self.cpus[w.chosen].pending -= 1
+            self.touch(self.cpus[w.chosen])
+
+    # ---- records
+
+    def apply(self, ev):
+        self.seq += 1
+        if ev.type in CHANGING:
+            self.flush()
+        if ev.type != "lost" and self.start <= ev.ts <= self.stop:
+            self.counts[ev.type] = self.counts.get(ev.type, 0) + 1
+        handler = getattr(self, "on_" + ev.type, None)
+        if handler:
+            handler(ev)
+
+    def in_window(self, t=None):
+        return self.start <= (self.now if t is None else t) <= self.stop
+
+    def repair(self, name, n=1):
+        if self.in_window():
+            self.repairs[name] += n
+
+    def on_lost(self, ev):
+        self.lose(ev.cpu)
+
+    def on_sched_switch(self, ev):
+        f, cpu = ev.f, self.cpus[ev.cpu]
+        prev = self.task(f["prev_pid"], f["prev_comm"]) if f["prev_pid"] else None
+        if prev:
+            prev.prio = f["prev_prio"]
+            self.leave(prev, ev)
+        cpu.kind, cpu.current = "idle", None
+        self.cpus[ev.cpu].switches += 1
+        nxt = self.task(f["next_pid"], f["next_comm"]) if f["next_pid"] else None
+        if nxt:
+            nxt.prio = f["next_prio"]
+            self.arrive(nxt, ev)
+            cpu.kind, cpu.current = "busy", nxt
+        else:
+            for t in list(cpu.waiters):
+                self.set_state(t, "UNKNOWN")
+                t.ghost_cpu = ev.cpu
+                self.repair("ghosts")
+        self.touch(cpu)
+
+    def leave(self, t, ev):
+        f = ev.f
+        if t.state == "RUNNING" and t.cpu != ev.cpu:
+            self.note_skew(t, ev)
+            return
+        if t.state == "RUNNABLE" and t.open:
+            self.close(t, "replaced")
+        if f["preempted"] and self.in_window():
+            t.preempted += 1
+        if t.waking:
+            if f["state"] == "R" or f["preempted"]:
+                t.waking.preempted_before_enq = True
+            else:
+                t.waking.blocked_before_enq = True
+        if f["state"] == "R" or f["preempted"]:
+            self.set_state(t, "RUNNABLE", ev.cpu)
+        elif f["state"] in "XZx" or t.exiting:
+            self.set_state(t, "DEAD", ev.cpu)
+            self.close(t, "died")
+        else:
+            self.set_state(t, "BLOCKED", ev.cpu)
+            t.blocked_ts, t.blocked_cpu, t.blocked_seq = self.now, ev.cpu, self.seq
+
+    def note_skew(self, t, ev):
+        """t left ev.cpu after it was switched in elsewhere."""
+        key = (ev.cpu, t.cpu)
+        worst, n = self.skew.get(key, (0, 0))
+        self.skew[key] = (max(worst, self.now - t.since), n + 1)
+
+    def arrive(self, t, ev):
+        c = ev.cpu
+        if t.state in ("RUNNABLE", "RUNNING") and t.cpu != c:
+            self.repair("elsewhere")
+        elif t.state == "BLOCKED" and not t.waking:
+            self.repair("implied_runnable")
+        if t.ghost_cpu == c and not t.waking:
+            t.throttled = True
+        if t.can_migrate() and t.cpu != c:
+            self.migrated(t, t.cpu, c, inferred=True)
+        if t.waking:
+            if not t.waking.t_enq:
+                self.repair("waking_without_wakeup")
+            t.waking = None
+        self.drop_pending(t)
+        w = t.open
+        if w:
+            w.t_run, w.run_cpu = self.now, c
+            if w.was_running and w.t_enq is None:
+                self.close(t, "unknown")
+            else:
+                self.close(t, "run")
+            t.all_runs.append(w)
+        for x in list(t.all_runs):
+            if self.now - x.t_run > 10000000:
+                t.all_runs.remove(x)
+            else:
+                x.later_runs.append((self.now, c))
+        if self.in_window():
+            t.switches_in += 1
+        self.set_state(t, "RUNNING", c)
+
+    def on_sched_waking(self, ev):
+        t = self.task(ev.f["pid"], ev.f["comm"])
+        w = self.wakeups[ev.index]
+        never_seen = not t.seen
+        if t.state == "DEAD":
+            self.set_state(t, "UNKNOWN")
+        if t.ghost_cpu is not None:
+            self.set_state(t, "BLOCKED")
+        if t.state == "UNKNOWN" and never_seen and (self.cpu_seen_idle(w.prev_cpu) or w.moved):
+            self.set_state(t, "BLOCKED")
+        t.seen = True
+        if t.cpu is None:
+            t.cpu = w.prev_cpu
+        t.prio = ev.f["prio"]
+        self.open_wakeup(t, w, ev)
+        if t.state == "BLOCKED":
+            self.set_state(t, "WAKING")
+
+    def cpu_seen_idle(self, c):
+        return c in self.cpus and self.cpus[c].seen_idle
+
+    def open_wakeup(self, t, w, ev):
+        w.task = t
+        w.p_state = t.state
+        w.blocked_ts, w.blocked_cpu, w.blocked_seq = (t.blocked_ts, t.blocked_cpu, t.blocked_seq) if t.state == "BLOCKED" else (None, None, None)
+        w.comm = t.label()
+        waker = self.cpus[ev.cpu]
+        w.p_current_on_waker = waker.kind == "busy" and waker.current is t and t.state == "RUNNING"
+        w.waker_pid = ev.pid
+        w.waker_comm = waker.current.label() if waker.current and waker.current.pid == ev.pid else \
+            "" if ev.pid else "swapper/%d" % ev.cpu
+        if self.in_window():
+            t.wakeups += 1
+            self.finished.append(w)
+        if t.waking and not t.waking.t_enq:
+            self.repair("waking_without_wakeup")
+        self.drop_pending(t)
+        if t.open:
+            self.repair("duplicate_waking")
+            w.duplicate, w.outcome = True, "replaced"
+        else:
+            t.open = w
+        t.waking = w
+        if w.unresolved:
+            self.repair("unresolved")
+
+    def on_sched_wakeup(self, ev):
+        f = ev.f
+        if not f["success"]:
+            self.repair("unsuccessful")
+            return
+        t = self.task(f["pid"], f["comm"])
+        w = t.waking
+        if not self.has_waking:
+            w = self.wakeups[ev.index]  # decided before this record was applied
+            t.prio = f["prio"]
+            self.open_wakeup(t, w, ev)
+        elif w is None:
+            self.repair("wakeup_without_waking")
+        t.prio = f["prio"]
+        target = f["target"]
+        if w and w.moved and w.chosen != target:
+            self.repair("target_mismatch")
+            target = w.chosen
+        t.waking = None
+        self.drop_pending(t)
+        if t.state in ("RUNNING", "RUNNABLE"):
+            if t.state == "RUNNING" and w and t.open is w:
+                self.close(t, "running")
+            return
+        if t.can_migrate() and t.cpu != target:
+            self.migrated(t, t.cpu, target, inferred=True)
+        self.set_state(t, "RUNNABLE", target)
+
+    def on_sched_wakeup_new(self, ev):
+        f = ev.f
+        if not f["success"]:
+            self.repair("unsuccessful")
+            return
+        t = self.tasks.get(f["pid"])
+        if not (t and t.fork_pending):
+            t = self.reborn(f["pid"])
+        t = self.task(f["pid"], f["comm"])
+        t.fork_pending = False
+        t.prio = f["prio"]
+        w = self.wakeups[ev.index]
+        self.open_wakeup(t, w, ev)
+        t.waking = None
+        self.set_state(t, "RUNNABLE", f["target"])
+
+    def reborn(self, pid):
+        """Rule 11: a pid starts a new task."""
+        old = self.tasks.get(pid)
+        if old and old.state != "DEAD":
+            if old.seen:
+                self.repair("reused_pids")
+            for cpu in self.cpus.values():
+                if cpu.current is old:
+                    cpu.current = None
+            self.close(old, "died")
+            self.set_state(old, "DEAD")
+        return self.new_task(pid, self.now)
+
+    def on_sched_process_fork(self, ev):
+        t = self.reborn(ev.f["child_pid"])
+        self.task(ev.f["child_pid"], ev.f["child_comm"])
+        self.set_state(t, "BLOCKED")
+        t.fork_pending = True
+
+    def on_sched_process_exec(self, ev):
+        self.exec_count += self.in_window()
+        new, old = ev.f["pid"], ev.f["old_pid"]
+        if new != old and old in self.tasks:
+            leader = self.tasks.get(new)
+            t = self.tasks.pop(old)
+            if leader and leader is not t and leader.state != "DEAD":
+                self.close(leader, "died")
+                self.set_state(leader, "DEAD")
+            t.pid = new
+            self.tasks[new] = t
+
+    def on_sched_process_exit(self, ev):
+        t = self.task(ev.f["pid"], ev.f["comm"])
+        t.exiting = True
+        t.prio = ev.f["prio"]
+
+    def on_sched_migrate_task(self, ev):
+        f = ev.f
+        t = self.task(f["pid"], f["comm"])
+        t.prio = f["prio"]
+        w = t.waking
+        placement = bool(w and w.moved and w.resolved_ts == ev.ts and ev.cpu == w.waker_cpu)
+        if t.cpu is not None and t.cpu != f["orig"]:
+            self.repair("migrate_mismatch")
+        self.migrated(t, f["orig"], f["dest"], inferred=False, placement=placement)
+        if t.state == "RUNNABLE":
+            self.cpus[t.cpu].waiters.remove(t)
+            self.touch(self.cpus[t.cpu])
+            t.cpu = t.seen_run_cpu = f["dest"]
+            self.cpus[t.cpu].waiters.append(t)
+            self.touch(self.cpus[t.cpu])
+        elif t.state != "RUNNING":
+            t.cpu = f["dest"]
+
+    def migrated(self, t, orig, dest, inferred, placement=False):
+        if not self.in_window():
+            return
+        t.migrations += 1
+        for x in self.listeners:
+            if hasattr(x, "migrated"):
+                x.migrated(orig, dest, inferred, placement)
+
+    def on_cpu_idle(self, ev):
+        for x in self.listeners:
+            if hasattr(x, "cpu_idle"):
+                x.cpu_idle(self.now, ev.f["cpu"], ev.f["state"])
+
+    # ---- replay
+
+    def replay(self):
+        due = []  # wakeups applied but not decided, by (t_dec, order)
+        for ev in self.events:
+            if ev.ts > self.stop:
+                break
+            while due and due[0].t_dec <= ev.ts:
+                self.decide(due.pop(0))
+            self.advance(ev.ts)
+            w = self.wakeups.get(ev.index)
+            if w and w.kind == "only_wakeup":
+                self.flush()
+                self.decide_at_record(w, ev)
+            self.apply(ev)
+            if ev.type == "sched_waking":
+                due.append(self.wakeups[ev.index])
+                due.sort(key=lambda w: (w.t_dec, w.ev.index))
+        for w in [w for w in due if w.t_dec <= self.stop]:
+            self.decide(w)
+        self.advance(self.stop)
+        self.flush()
+        for t in self.all_tasks:
+            if t.state != "DEAD":
+                t.state_ns[t.state] += self.clip(t.since, self.stop)
+                t.since = self.now
+            if t.open:
+                self.close(t, "censored")
+
+    def advance(self, ts):
+        self.now = max(self.now, ts)
+
+    def flush(self):
+        """Tells the listeners of the stretch of time up to now, in which the state did not change."""
+        a, b = max(self.flushed, self.start), min(self.now, self.stop)
+        if b > a:
+            for x in self.listeners:
+                if hasattr(x, "stretch"):
+                    x.stretch(self, a, b)
+        self.flushed = self.now
+
+    def decide(self, w):
+        self.advance(w.t_dec)
+        self.flush()
+        for x in self.listeners:
+            if hasattr(x, "decision"):
+                x.decision(self, w)
+        self.set_pending(w)
+
+    def decide_at_record(self, w, ev):
+        """A sched_wakeup in a trace without sched_waking is decided where it is enqueued."""
+        t = self.task(w.pid, ev.f["comm"])
+        w.task = t
+        w.prev_cpu = t.seen_run_cpu
+        w.waker_unknown = w.context == "hardirq" and ev.cpu == ev.f["target"]
+        known_blocked = not t.seen and w.prev_cpu is not None and self.cpu_seen_idle(w.prev_cpu)
+        if t.ghost_cpu is not None or (t.state == "UNKNOWN" and known_blocked):
+            self.set_state(t, "BLOCKED")
+        w.p_state = t.state
+        for x in self.listeners:
+            if hasattr(x, "decision"):
+                x.decision(self, w)
