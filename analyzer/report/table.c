@@ -136,6 +136,67 @@ static void print_cell(FILE *out, const char *text, bool left, size_t width, boo
 		fprintf(out, "%s%*s", text, pad, "");
 }
 
+/* Bytes of text that fill at most the given columns. */
+static size_t prefix_len(const char *text, size_t len, size_t columns)
+{
+	size_t used = 0, i = 0;
+
+	while (i < len) {
+		uint32_t cp;
+		size_t n = wi_utf8_next(text + i, len - i, &cp);
+
+		used += cp == WI_UTF8_INVALID ? 1 : wi_utf8_width(cp);
+		if (used > columns)
+			break;
+		i += n;
+	}
+	return i;
+}
+
+/* Cuts a name to width columns: "a very long name:1234" -> "a very l+:1234". */
+static bool cut_cell(char **cell, size_t width)
+{
+	const char *text = *cell, *tail = strrchr(text, ':');
+	char *cut;
+	int rc;
+
+	if (wi_utf8_columns(text) <= width)
+		return true;
+	if (!tail || tail[1 + strspn(tail + 1, "0123456789")] || wi_utf8_columns(tail) + 2 > width)
+		tail = text + strlen(text);
+	rc = asprintf(&cut, "%.*s+%s", (int)prefix_len(text, (size_t)(tail - text), width - 1 - wi_utf8_columns(tail)),
+		      text, tail);
+	if (rc < 0)
+		return false;
+	free(*cell);
+	*cell = cut;
+	return true;
+}
+
+/* Narrows the widest of the columns that may be cut until the row fits. */
+static bool fit(struct wi_table *t, size_t *width, unsigned int indent)
+{
+	size_t total = indent + 2 * (t->nr_columns - 1);
+
+	for (size_t c = 0; c < t->nr_columns; c++)
+		total += width[c];
+	for (; total > WI_TABLE_WIDTH; total--) {
+		size_t widest = SIZE_MAX;
+
+		for (size_t c = 0; c < t->nr_columns; c++)
+			if (t->columns[c].shrink && width[c] > 12 && (widest == SIZE_MAX || width[c] > width[widest]))
+				widest = c;
+		if (widest == SIZE_MAX)
+			break;
+		width[widest]--;
+	}
+	for (size_t c = 0; c < t->nr_columns; c++)
+		for (size_t i = c; t->columns[c].shrink && i < t->nr_cells; i += t->nr_columns)
+			if (!cut_cell(&t->cell[i], width[c]))
+				return false;
+	return true;
+}
+
 static void print_row(const struct wi_table *t, FILE *out, unsigned int indent, const size_t *width, char *const *cell)
 {
 	fprintf(out, "%*s", (int)indent, "");
@@ -170,6 +231,7 @@ bool wi_table_print(struct wi_table *t, FILE *out, unsigned int indent)
 				width[c] = columns;
 		}
 	}
+	ok = ok && fit(t, width, indent);
 	if (ok) {
 		print_row(t, out, indent, width, NULL);
 		for (size_t i = 0; i + t->nr_columns <= t->nr_cells; i += t->nr_columns)

@@ -11,9 +11,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define WI_TABLE_WIDTH 100
+
 struct wi_column {
 	const char *title;
-	bool left; /* numbers stand right */
+	bool left;   /* numbers stand right */
+	bool shrink; /* names: may be cut, marked '+', where the table would be wider than WI_TABLE_WIDTH; a pid behind
+			':' stays */
 };
 
 struct wi_table;

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables of the text report about wakeups: classes, latency, missed idle, the worst, idle while waiting, wake_affine.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/report/text_priv.h"
+
+#define NR(a) (sizeof(a) / sizeof(*(a)))
+
+static bool print(struct wi_table *t, FILE *out, struct wi_err *err)
+{
+	return wi_table_print(t, out, 2) || wi_err_nomem(err);
+}
+
+/* count .. max of a histogram: five cells. */
+static void latency_cells(struct wi_table *t, const struct wi_hist *h)
+{
+	wi_table_count(t, h->count);
+	if (!h->count) {
+		for (int i = 0; i < 4; i++)
+			wi_table_none(t);
+		return;
+	}
+	wi_table_ns(t, wi_hist_quantile(h, 0.5));
+	wi_table_ns(t, wi_hist_quantile(h, 0.9));
+	wi_table_ns(t, wi_hist_quantile(h, 0.99));
+	wi_table_ns(t, h->max_ns);
+}
+
+bool wi_text_wakeups(FILE *out, const struct wi_report *rep, struct wi_err *err)
+{
+	static const struct wi_column columns[] = { { "class", true, false },  { "wakeups", false, false },
+						    { "share", false, false }, { "measured", false, false },
+						    { "p50", false, false },   { "p90", false, false },
+						    { "p99", false, false },   { "max", false, false } };
+	const struct wi_results *r = rep->results;
+	const struct wi_wakeup_results *w = &r->wakeups;
+	struct wi_table *t;
+
+	if (!w->total && !r->quality.exec_count)
+		return true;
+	fprintf(out,
+		"\nWAKEUPS %" PRIu64
+		" by what the kernel did, and their latency (class select: a placement decision)\n",
+		w->total);
+	t = wi_table_new(columns, NR(columns));
+	for (int c = 0; c < WAKEIF_NR_CLASSES; c++) {
+		if (!w->by_class[c])
+			continue;
+		wi_table_text(t, wi_class_name((enum wakeif_class)c));
+		wi_table_count(t, w->by_class[c]);
+		wi_table_share(t, w->by_class[c], w->total);
+		latency_cells(t, &r->latency.by_class[c]);
+	}
+	if (!print(t, out, err))
+		return false;
+	if (w->running || w->died || w->replaced || w->unknown || w->censored)
+		fprintf(out,
+			"  not measured: %" PRIu64 " ran on without a wait, %" PRIu64 " died first, %" PRIu64
+			" woken again or contradicted, %" PRIu64 " lost, %" PRIu64 " still waiting\n",
+			w->running, w->died, w->replaced, w->unknown, w->censored);
+	if (w->stalled)
+		fprintf(out, "  waker stalled for over 100 us: %" PRIu64 " of class select\n", w->stalled);
+	if (r->quality.exec_count)
+		fprintf(out, "  besides, sched_process_exec: %" PRIu64 "\n", r->quality.exec_count);
+	return true;
+}
+
+/* Sums of the counts per power of two. */
+static uint64_t octave_count(const struct wi_hist *h, unsigned int octave)
+{
+	uint64_t lo = octave ? 1ull << octave : 0, sum = 0;
+	uint32_t first = wi_hist_index(lo), last = octave >= 63 ? h->nr : wi_hist_index(2ull << octave);
+
+	for (uint32_t i = first; i < last && i < h->nr; i++)
+		sum += h->bucket[i];
+	return sum;
+}
+
+void wi_report_text_hist(FILE *out, const struct wi_hist *h, unsigned int indent)
+{
+	enum { BAR = 50 };
+	unsigned int first = 64, last = 0;
+	uint64_t most = 0;
+
+	for (unsigned int o = 0; o < 64; o++) {
+		uint64_t n = octave_count(h, o);
+
+		if (!n)
+			continue;
+		first = first == 64 ? o : first;
+		last = o;
+		most = n > most ? n : most;
+	}
+	for (unsigned int o = first; first < 64 && o <= last; o++) {
+		uint64_t n = octave_count(h, o);
+		char a[WI_FMT_LEN], b[WI_FMT_LEN], s[WI_FMT_LEN];
+		int bar = (int)((double)n / (double)most * BAR + 0.5);
+
+		fprintf(out, "%*s%8s .. %-8s |%-*.*s| %8" PRIu64 "  %s\n", (int)indent, "",
+			wi_fmt_ns(a, sizeof(a), o ? 1ull << o : 0),
+			wi_fmt_ns(b, sizeof(b), o < 63 ? 2ull << o : UINT64_MAX), BAR,
+			bar ? bar
+			: n ? 1
+			    : 0,
+			bar ? "##################################################" : ":", n,
+			wi_fmt_share(s, sizeof(s), n, h->count));
+	}
+}
+
+static bool print_latency_parts(FILE *out, const struct wi_report *rep, struct wi_err *err)
+{
+	static const struct wi_column columns[] = { { "", true, false },     { "count", false, false },
+						    { "p50", false, false }, { "p90", false, false },
+						    { "p99", false, false }, { "p99.9", false, false },
+						    { "max", false, false }, { "sum", false, false } };
+	const struct wi_latency_results *l = &rep->results->latency;
+	const struct {
+		const char *name;
+		const struct wi_hist *h;
+	} part[] = { { "wakeup (waking to run)", &l->wakeup },
+		     { "transit (waking to enqueue)", &l->transit },
+		     { "queue wait (enqueue to run)", &l->queue_wait } };
+	struct wi_table *t = wi_table_new(columns, NR(columns));
+
+	for (size_t i = 0; i < NR(part); i++) {
+		const struct wi_hist *h = part[i].h;
+
+		wi_table_text(t, part[i].name);
+		wi_table_count(t, h->count);
+		if (!h->count) {
+			for (int k = 0; k < 6; k++)
+				wi_table_none(t);
+			continue;
+		}
+		wi_table_ns(t, wi_hist_quantile(h, 0.5));
+		wi_table_ns(t, wi_hist_quantile(h, 0.9));
+		wi_table_ns(t, wi_hist_quantile(h, 0.99));
+		wi_table_ns(t, wi_hist_quantile(h, 0.999));
+		wi_table_ns(t, h->max_ns);
+		wi_table_ns(t, h->sum_ns);
+	}
+	return print(t, out, err);
+}
+
+static bool print_placements(FILE *out, const struct wi_results *r, struct wi_err *err)
+{
+	static const struct wi_column columns[] = { { "placed on (decided)", true, false },
+						    { "measured", false, false },
+						    { "p50", false, false },
+						    { "p90", false, false },
+						    { "p99", false, false },
+						    { "max", false, false } };
+	static const char *const meaning[WI_NR_PLACEMENTS] = { "the previous CPU, idle", "the previous CPU, busy",
+							       "another CPU of an idle core",
+							       "another idle CPU, sibling busy", "another CPU, busy" };
+	struct wi_table *t = wi_table_new(columns, NR(columns));
+
+	for (int p = 0; p < WI_NR_PLACEMENTS; p++) {
+		wi_table_text(t, meaning[p]);
+		latency_cells(t, &r->latency.by_placement[p]);
+	}
+	return print(t, out, err);
+}
+
+bool wi_report_text_latency(FILE *out, const struct wi_report *rep, struct wi_err *err)
+{
+	const struct wi_results *r = rep->results;
+
+	if (!r->latency.wakeup.count)
+		return true;
+	wi_text_title(out, "WAKEUP LATENCY");
+	if (!print_latency_parts(out, rep, err))
+		return false;
+	wi_report_text_hist(out, &r->latency.wakeup, 2);
+	return print_placements(out, r, err);
+}
+
+/* count, share, wait sum, p50, p99, max, avoidable: seven cells. */
+static void cost_cells(struct wi_table *t, const struct wi_missed_cost *c, uint64_t decided, bool avoidable)
+{
+	wi_table_count(t, c->count);
+	wi_table_share(t, c->count, decided);
+	if (c->wait.count) {
+		wi_table_ns(t, c->wait.sum_ns);
+		wi_table_ns(t, wi_hist_quantile(&c->wait, 0.5));
+		wi_table_ns(t, wi_hist_quantile(&c->wait, 0.99));
+		wi_table_ns(t, c->wait.max_ns);
+	} else {
+		for (int i = 0; i < 4; i++)
+			wi_table_none(t);
+	}
+	if (avoidable)
+		wi_table_ns(t, c->avoidable.sum_ns);
+	else
+		wi_table_none(t);
+}
+
+static void wide_rows(struct wi_table *t, const struct wi_report *rep, const char *what,
+		      const struct wi_missed_cost cost[WI_NR_WIDE])
+{
+	static const char *const where[WI_NR_WIDE] = { "in the LLC", "in the node", "in the machine" };
+
+	for (int s = 0; s < WI_NR_WIDE; s++) {
+		if (s != WI_WIDE_LLC && !wi_scope_differs(rep->topology, wi_wide_scope((enum wi_wide_scope)s)))
+			continue;
+		wi_table_textf(t, "%s %s", what, where[s]);
+		cost_cells(t, &cost[s], rep->results->missed.decided, true);
+	}
+}
+
+bool wi_report_text_missed(FILE *out, const struct wi_report *rep, struct wi_err *err)
+{
+	static const struct wi_column columns[] = { { "at the decision", true, false },
+						    { "wakeups", false, false },
+						    { "share", false, false },
+						    { "queue wait", false, false },
+						    { "p50", false, false },
+						    { "p99", false, false },
+						    { "max", false, false },
+						    { "avoidable", false, false } };
+	static const char *const row_text[WI_NR_MISSED_ROWS] = { "  nothing idle",
+								 "  idle: a sibling",
+								 "  idle nearest in: cluster",
+								 "  idle nearest in: LLC",
+								 "  idle nearest in: node",
+								 "  idle nearest in: machine",
+								 "  unknown" };
+	static const int row_scope[WI_NR_MISSED_ROWS] = { -1,	      WAKEIF_CORE, WAKEIF_CLUSTER,
+							  WAKEIF_LLC, WAKEIF_NODE, WAKEIF_MACHINE,
+							  -1 };
+	const struct wi_missed_results *m = &rep->results->missed;
+	struct wi_table *t;
+
+	if (!m->decided)
+		return true;
+	fprintf(out, "\nMISSED IDLE of %" PRIu64 " decided wakeups\n", m->decided);
+	t = wi_table_new(columns, NR(columns));
+	wi_table_text(t, "placed on an idle CPU");
+	wi_table_count(t, m->chosen_idle);
+	wi_table_share(t, m->chosen_idle, m->decided);
+	for (int i = 0; i < 5; i++)
+		wi_table_none(t);
+	wi_table_text(t, "queued on a busy CPU");
+	wi_table_count(t, m->queued_on_busy);
+	wi_table_share(t, m->queued_on_busy, m->decided);
+	for (int i = 0; i < 5; i++)
+		wi_table_none(t);
+	for (int i = 0; i < WI_NR_MISSED_ROWS; i++) {
+		if (row_scope[i] >= 0 && !wi_scope_differs(rep->topology, (enum wakeif_scope)row_scope[i]) &&
+		    !m->row[i].count)
+			continue;
+		wi_table_text(t, row_text[i]);
+		cost_cells(t, &m->row[i], m->decided, i != WI_MISSED_NO_IDLE && i != WI_MISSED_UNKNOWN);
+	}
+	wide_rows(t, rep, "queued, idle core", m->queued_while_idle_core);
+	if (rep->topology->smt > 1)
+		wide_rows(t, rep, "half-busy core, idle one", m->half_busy_core);
+	wi_table_text(t, "stacked on the waker");
+	cost_cells(t, &m->stacked_on_waker, m->decided, true);
+	if (!print(t, out, err))
+		return false;
+	fprintf(out, "  previous CPU idle, placed elsewhere: %" PRIu64, m->prev_idle_elsewhere);
+	for (int d = WI_DIST_CORE; m->prev_idle_elsewhere && d < WI_NR_DISTANCES; d++)
+		if (m->prev_idle_by_distance[d])
+			fprintf(out, "%s%s %" PRIu64, d == WI_DIST_CORE ? " (" : ", ",
+				wi_distance_name((enum wi_distance)d), m->prev_idle_by_distance[d]);
+	if (m->prev_idle_elsewhere)
+		fprintf(out, "); wake_affine may explain %" PRIu64, m->prev_idle_affine_possible);
+	putc('\n', out);
+	if (m->on_sched_idle_only)
+		fprintf(out, "  chosen CPU ran SCHED_IDLE tasks only: %" PRIu64 "\n", m->on_sched_idle_only);
+	if (m->stalled_decided)
+		fprintf(out, "  waker stalled at the decision: %" PRIu64 ", of them queued on a busy CPU %" PRIu64 "\n",
+			m->stalled_decided, m->stalled_queued_on_busy);
+	return true;
+}
+
+bool wi_text_worst(FILE *out, const struct wi_report *rep, size_t max_rows, struct wi_err *err)
+{
+	static const struct wi_column columns[] = { { "woken at", false, false }, { "task", true, true },
+						    { "waited", false, false },	  { "avoidable", false, false },
+						    { "on", true, false },	  { "behind", true, true },
+						    { "idle", true, false },	  { "nearest in", true, false },
+						    { "idle for", false, false } };
+	const struct wi_results *r = rep->results;
+	size_t nr = r->missed.nr_worst < max_rows ? r->missed.nr_worst : max_rows;
+	struct wi_table *t;
+	bool censored = false;
+
+	if (!nr)
+		return true;
+	wi_text_title(out, "WORST WAITS beside an idle CPU (wakeif wakeups shows every one)");
+	t = wi_table_new(columns, NR(columns));
+	for (size_t i = 0; i < nr; i++) {
+		const struct wi_worst_row *w = &r->missed.worst[i];
+		char stamp[WI_FMT_LEN], wait[WI_FMT_LEN];
+
+		wi_table_text(t, wi_fmt_stamp(stamp, sizeof(stamp), w->wake_ns, rep->nanoseconds));
+		wi_table_task(t, wi_results_name(r, w->comm), w->pid);
+		wi_table_textf(t, "%s%s", w->censored ? ">" : "", wi_fmt_ns(wait, sizeof(wait), w->wait_ns));
+		wi_table_ns(t, w->avoidable_ns);
+		wi_table_cpu(t, w->chosen_cpu);
+		wi_table_task(t, wi_results_name(r, w->ran_comm), w->ran_pid);
+		wi_table_cpu(t, w->missed_cpu);
+		wi_table_text(t, wi_missed_row_name((enum wi_missed_row)w->row));
+		wi_table_ns(t, w->missed_idle_ns);
+		censored |= w->censored;
+	}
+	if (!print(t, out, err))
+		return false;
+	if (censored)
+		fputs("  >: still waiting at the end\n", out);
+	return true;
+}
+
+bool wi_text_waste(FILE *out, const struct wi_report *rep, struct wi_err *err)
+{
+	static const struct wi_column columns[] = { { "within a", true, false },   { "wall time", false, false },
+						    { "of window", false, false }, { "CPU time", false, false },
+						    { "task time", false, false }, { ">1 ms", false, false },
+						    { ">10 ms", false, false },	   { ">100 ms", false, false },
+						    { "longest", false, false },   { "task", true, true },
+						    { "CPU", true, false },	   { "idle", true, false } };
+	const struct wi_results *r = rep->results;
+	struct wi_table *t;
+
+	if (!r->waste[WAKEIF_MACHINE].wall_ns)
+		return true;
+	wi_text_title(out, "IDLE WHILE WAITING: a CPU idled and a task that could run there waited");
+	t = wi_table_new(columns, NR(columns));
+	for (int s = 0; s < WAKEIF_NR_SCOPES; s++) {
+		const struct wi_waste *w = &r->waste[s];
+
+		if (!wi_scope_differs(rep->topology, (enum wakeif_scope)s))
+			continue;
+		wi_table_text(t, wi_scope_name((enum wakeif_scope)s));
+		wi_table_ns(t, w->wall_ns);
+		wi_table_share(t, w->wall_ns, r->window_ns);
+		wi_table_ns(t, w->cpu_ns);
+		wi_table_ns(t, w->task_ns);
+		for (int e = 0; e < WI_NR_EPISODES; e++)
+			wi_table_count(t, w->episodes[e]);
+		if (w->longest_ns) {
+			wi_table_ns(t, w->longest_ns);
+			wi_table_task(t, wi_results_name(r, w->comm), w->pid);
+			wi_table_cpu(t, w->waiting_cpu);
+			wi_table_cpu(t, w->idle_cpu);
+		} else {
+			for (int i = 0; i < 4; i++)
+				wi_table_none(t);
+		}
+	}
+	return print(t, out, err);
+}
+
+static void distance_cells(struct wi_table *t, const uint64_t n[WI_NR_DISTANCES], uint64_t whole)
+{
+	for (int d = 0; d < WI_NR_DISTANCES; d++)
+		wi_table_share(t, n[d], whole);
+}
+
+static void affine_row(struct wi_table *t, const char *name, const struct wi_affine_part *p, bool waker)
+{
+	wi_table_text(t, name);
+	wi_table_count(t, p->considered);
+	distance_cells(t, waker ? p->waker : p->prev, p->considered);
+	if (waker) {
+		wi_table_count(t, p->cross_llc);
+		wi_table_count(t, p->bounce);
+	} else if (p->latency.count) {
+		wi_table_ns(t, wi_hist_quantile(&p->latency, 0.5));
+		wi_table_ns(t, wi_hist_quantile(&p->latency, 0.99));
+	} else {
+		wi_table_none(t);
+		wi_table_none(t);
+	}
+}
+
+static bool affine_table(FILE *out, const struct wi_affine_results *a, bool waker, struct wi_err *err)
+{
+	static const struct wi_column by_waker[] = { { "relative to the waker", true, false },
+						     { "wakeups", false, false },
+						     { "same CPU", false, false },
+						     { "core", false, false },
+						     { "cluster", false, false },
+						     { "LLC", false, false },
+						     { "node", false, false },
+						     { "remote", false, false },
+						     { "left LLC", false, false },
+						     { "came back", false, false } };
+	static const struct wi_column by_prev[] = { { "to the previous CPU", true, false },
+						    { "wakeups", false, false },
+						    { "same CPU", false, false },
+						    { "core", false, false },
+						    { "cluster", false, false },
+						    { "LLC", false, false },
+						    { "node", false, false },
+						    { "remote", false, false },
+						    { "p50", false, false },
+						    { "p99", false, false } };
+	struct wi_table *t = wi_table_new(waker ? by_waker : by_prev, NR(by_prev));
+
+	for (int c = 0; c < WAKEIF_NR_CONTEXTS; c++) {
+		static const char *const name[WAKEIF_NR_CONTEXTS] = {
+			[WAKEIF_CTX_TASK] = "woken by a task", [WAKEIF_CTX_SOFTIRQ] = "softirq",
+			[WAKEIF_CTX_HARDIRQ] = "hardirq",      [WAKEIF_CTX_IDLE] = "idle task",
+			[WAKEIF_CTX_UNKNOWN] = "not known",
+		};
+
+		if (a->by_context[c].considered)
+			affine_row(t, name[c], &a->by_context[c], waker);
+	}
+	affine_row(t, "all", &a->all, waker);
+	return print(t, out, err);
+}
+
+bool wi_report_text_affine(FILE *out, const struct wi_report *rep, struct wi_err *err)
+{
+	const struct wi_affine_results *a = &rep->results->affine;
+
+	if (!a->all.considered)
+		return true;
+	wi_text_title(out, "WAKE_AFFINE OUTCOME of decided wakeups whose waker was not on the previous CPU");
+	return affine_table(out, a, true, err) && affine_table(out, a, false, err);
+}
