@@ -268,6 +268,9 @@ WI_INLINE bool follow(const struct wi_rb_streams *r, struct stream *s, uint32_t 
 {
 	int32_t pid = (int32_t)wi_get32(rec + r->pid_off, swap), was = s->current, next = pid;
 
+	if (__builtin_expect(slot == WI_EV_MARKER, 0)) /* proves nothing, as all of ftrace's own */
+		return true;
+
 	if (slot == WI_EV_SCHED_SWITCH && __builtin_expect(len >= r->switch_fmt->min_len, 1)) {
 		pid = wi_evfmt_s32(r->switch_fmt, 1, rec, r->switch_fmt->plain, swap);
 		next = wi_evfmt_s32(r->switch_fmt, 5, rec, r->switch_fmt->plain, swap);
@@ -349,7 +352,7 @@ WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
 			s->in_other_run = true;
 			s->other_pid = pid;
 			slot = WI_EV_OTHER;
-		} else {
+		} else if (slot != WI_EV_MARKER) {
 			s->in_other_run = false;
 		}
 		if (!(r->filter >> slot & 1))

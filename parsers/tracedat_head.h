@@ -72,7 +72,8 @@ struct wi_td {
 	struct wi_rb_clock time;
 	struct wi_rb_shift *shift;
 	char *kernel, *arch, *clock;
-	uint32_t cpu_count; /* CPUs of the machine, as far as the file says */
+	uint32_t cpu_count;	/* CPUs of the machine, as far as the file says */
+	uint64_t odd_cpu_count; /* file offset of a CPUCOUNT option that is none (gpuvis); 0: not there */
 
 	struct wi_td_buffer *buffer;
 	uint32_t nr_buffers;

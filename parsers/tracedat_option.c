@@ -226,8 +226,10 @@ static void set_tsc(struct wi_td *td, const char *data, uint32_t n)
 
 static void set_cpu_count(struct wi_td *td, const char *data, uint32_t n, uint64_t offset)
 {
-	if (n != 4) /* gpuvis stores thread groups under this number */
+	if (n != 4) { /* gpuvis stores thread groups under this number */
+		td->odd_cpu_count = offset;
 		return;
+	}
 
 	uint32_t nr = wi_get32((const uint8_t *)data, td->file.swap);
 
