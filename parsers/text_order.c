@@ -9,6 +9,7 @@
 
 #define MAX_PENDING 256
 #define MAX_PLACES (1ull << 28) /* 4 GiB of index */
+#define EXTRA (1ull << 63)	/* in offset: a line without a stamp of its own; it does not count for the window */
 
 struct pending {
 	uint32_t cpu;
@@ -27,12 +28,13 @@ struct wi_text_sorter {
 	bool at_end;
 	/* WINDOW: min-heap; INDEX: sorted */
 	struct wi_text_place *place;
-	uint64_t nr, next;
+	uint64_t nr, room, next;
+	uint64_t nr_extra; /* of those in the heap */
 };
 
 static bool before(const struct wi_text_place *a, const struct wi_text_place *b)
 {
-	return a->ts_ns != b->ts_ns ? a->ts_ns < b->ts_ns : a->offset < b->offset;
+	return a->ts_ns != b->ts_ns ? a->ts_ns < b->ts_ns : (a->offset & ~EXTRA) < (b->offset & ~EXTRA);
 }
 
 static int compare(const void *a, const void *b)
@@ -47,7 +49,7 @@ static void make_ready(struct wi_text_sorter *s, uint32_t cpu, uint64_t ts)
 
 	for (uint32_t i = 0; i < s->nr_pending; i++) {
 		if (cpu == UINT32_MAX || s->pending[i].cpu == cpu)
-			s->ready[s->nr_ready++] = (struct wi_text_place){ ts, s->pending[i].offset };
+			s->ready[s->nr_ready++] = (struct wi_text_place){ ts, s->pending[i].offset | EXTRA };
 		else
 			s->pending[kept++] = s->pending[i];
 	}
@@ -83,7 +85,7 @@ static int next_in_file(struct wi_text_sorter *s, struct wi_text_place *place, s
 				make_ready(s, UINT32_MAX, s->last_ts);
 			s->pending[s->nr_pending++] = (struct pending){ cpu, offset };
 		} else if (wi_text_broken_sched(line)) {
-			s->ready[s->nr_ready++] = (struct wi_text_place){ s->last_ts, offset };
+			s->ready[s->nr_ready++] = (struct wi_text_place){ s->last_ts, offset | EXTRA };
 		}
 	}
 	*place = s->ready[s->next_ready++];
@@ -120,20 +122,38 @@ static void sift_up(struct wi_text_place *heap, uint64_t i)
 	heap[i] = p;
 }
 
+static bool add_place(struct wi_text_sorter *s, const struct wi_text_place *p, struct wi_err *err)
+{
+	if (s->nr == s->room) {
+		uint64_t room = s->room ? s->room * 2 : WI_TEXT_WINDOW;
+		struct wi_text_place *more = realloc(s->place, room * sizeof(*more));
+
+		if (!more)
+			return wi_err_nomem(err);
+		s->place = more;
+		s->room = room;
+	}
+	s->place[s->nr++] = *p;
+	return true;
+}
+
 static int next_of_window(struct wi_text_sorter *s, struct wi_text_place *place, struct wi_err *err)
 {
 	struct wi_text_place p;
 	int rc = 1;
 
-	while (s->nr < WI_TEXT_WINDOW && (rc = next_in_file(s, &p, err)) > 0) {
-		s->place[s->nr] = p;
-		sift_up(s->place, s->nr++);
+	while (s->nr - s->nr_extra < WI_TEXT_WINDOW && (rc = next_in_file(s, &p, err)) > 0) {
+		if (!add_place(s, &p, err))
+			return -1;
+		s->nr_extra += p.offset >> 63;
+		sift_up(s->place, s->nr - 1);
 	}
 	if (rc < 0)
 		return -1;
 	if (!s->nr)
 		return 0;
 	*place = s->place[0];
+	s->nr_extra -= place->offset >> 63;
 	s->place[0] = s->place[--s->nr];
 	if (s->nr)
 		sift_down(s->place, s->nr, 0);
@@ -143,26 +163,17 @@ static int next_of_window(struct wi_text_sorter *s, struct wi_text_place *place,
 static bool build_index(struct wi_text_sorter *s, struct wi_err *err)
 {
 	struct wi_text_place p;
-	uint64_t room = 0;
 	int rc;
 
 	wi_text_file_rewind(s->file);
 	while ((rc = next_in_file(s, &p, err)) > 0) {
 		if (s->nr == MAX_PLACES)
-			return wi_err_at(err, WI_EREFUSED, s->file->path, p.offset,
+			return wi_err_at(err, WI_EREFUSED, s->file->path, p.offset & ~EXTRA,
 					 "lines are not in time order and there are more than %" PRIu64
 					 " to sort: sort the file by time first",
 					 (uint64_t)MAX_PLACES);
-		if (s->nr == room) {
-			struct wi_text_place *more;
-
-			room = room ? room * 2 : 65536;
-			more = realloc(s->place, room * sizeof(*more));
-			if (!more)
-				return wi_err_nomem(err);
-			s->place = more;
-		}
-		s->place[s->nr++] = p;
+		if (!add_place(s, &p, err))
+			return false;
 	}
 	if (rc < 0)
 		return false;
@@ -183,13 +194,8 @@ struct wi_text_sorter *wi_text_sorter_new(struct wi_text_file *file, const struc
 	}
 	s->file = file;
 	s->facts = facts;
-	if (facts->order == WI_ORDER_INDEX) {
-		ok = build_index(s, err);
-	} else {
-		s->place = malloc(WI_TEXT_WINDOW * sizeof(*s->place));
-		ok = s->place || wi_err_nomem(err);
-		wi_text_sorter_rewind(s);
-	}
+	wi_text_file_rewind(file);
+	ok = facts->order == WI_ORDER_WINDOW || build_index(s, err);
 	if (!ok) {
 		wi_text_sorter_free(s);
 		s = NULL;
@@ -207,11 +213,16 @@ void wi_text_sorter_free(struct wi_text_sorter *s)
 
 int wi_text_sorter_next(struct wi_text_sorter *s, struct wi_text_place *place, struct wi_err *err)
 {
-	if (s->facts->order == WI_ORDER_WINDOW)
-		return next_of_window(s, place, err);
+	if (s->facts->order == WI_ORDER_WINDOW) {
+		int rc = next_of_window(s, place, err);
+
+		place->offset &= ~EXTRA;
+		return rc;
+	}
 	if (s->next == s->nr)
 		return 0;
 	*place = s->place[s->next++];
+	place->offset &= ~EXTRA;
 	return 1;
 }
 
@@ -220,7 +231,7 @@ void wi_text_sorter_rewind(struct wi_text_sorter *s)
 	s->next = 0;
 	if (s->facts->order == WI_ORDER_INDEX)
 		return;
-	s->nr = s->nr_pending = s->nr_ready = s->next_ready = 0;
+	s->nr = s->nr_extra = s->nr_pending = s->nr_ready = s->next_ready = 0;
 	s->last_ts = 0;
 	s->at_end = false;
 	wi_text_file_rewind(s->file);
