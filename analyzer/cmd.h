@@ -52,6 +52,8 @@ struct wi_opts {
 	size_t nr_pids;
 	regex_t comm;
 	bool has_comm;
+	const char *comm_text;		   /* the expression */
+	const char *cpus_text, *pids_text; /* as given */
 	/* output */
 	enum wi_format format;
 	const char *out; /* NULL: standard output */

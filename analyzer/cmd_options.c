@@ -173,6 +173,7 @@ static bool parse_comm(const char *text, struct wi_opts *o, struct wi_err *err)
 		return usage(err, "--comm", why, text);
 	}
 	o->has_comm = true;
+	o->comm_text = text;
 	return true;
 }
 
@@ -313,6 +314,7 @@ static error_t filter_key(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'C':
+		o->cpus_text = arg;
 		free(o->cpus);
 		o->cpus = NULL;
 		ok = wi_mask_parse_list(arg, strlen(arg), &o->cpus, &o->cpu_words, &err);
@@ -323,6 +325,7 @@ static error_t filter_key(int key, char *arg, struct argp_state *state)
 		break;
 	case 'p':
 		ok = parse_pids(arg, o, &err);
+		o->pids_text = arg;
 		break;
 	case KEY_COMM:
 		ok = parse_comm(arg, o, &err);

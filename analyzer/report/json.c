@@ -245,7 +245,7 @@ static bool write_latency(struct wi_json *j, const struct wi_results *r, struct 
 	wi_json_end_object(j);
 	wi_json_object(j, "by_placement");
 	for (int p = 0; p < WI_NR_PLACEMENTS; p++)
-		write_hist(j, wi_placement_name((enum wi_placement)p), &l->by_placement[p], false);
+		write_hist(j, wi_placed_name((enum wi_placed)p), &l->by_placement[p], false);
 	wi_json_end_object(j);
 	if (!write_latency_tasks(j, r, err) || !write_split(j, r, true, err) || !write_split(j, r, false, err))
 		return false;

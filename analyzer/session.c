@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyzer/session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/cpumask.h"
+#include "analyzer/topology/markers.h"
+
+#define BATCH 1024
+#define MARKER_SEARCH 200000 /* events; markers are written before the workload */
+#define SCHED_EVENTS                                                                                                   \
+	(WI_EV_BIT(SCHED_SWITCH) | WI_EV_BIT(SCHED_WAKING) | WI_EV_BIT(SCHED_WAKEUP) | WI_EV_BIT(SCHED_WAKEUP_NEW) |   \
+	 WI_EV_BIT(SCHED_MIGRATE_TASK))
+
+static bool is_chunk(const struct wi_event *ev)
+{
+	return ev->type == WI_EV_MARKER && ev->marker.text &&
+	       memmem(ev->marker.text, ev->marker.len, WI_MARKERS_PREFIX, strlen(WI_MARKERS_PREFIX));
+}
+
+/* Reads from the start until a set of markers is complete, or MARKER_SEARCH events have brought no chunk. */
+static bool read_markers(struct wi_session *s, struct wi_marker_set *set, struct wi_event *ev, struct wi_err *err)
+{
+	uint64_t since_last = 0;
+	int n;
+
+	while (since_last < MARKER_SEARCH && (n = wi_source_next_batch(s->src, ev, BATCH, err)) > 0) {
+		for (int i = 0; i < n; i++, since_last++) {
+			if (!is_chunk(&ev[i]))
+				continue;
+			since_last = 0;
+			if (!wi_markers_add(set, ev[i].marker.text, ev[i].marker.len, err))
+				return false;
+		}
+		if (wi_markers_status(set).state == WI_MARKERS_COMPLETE)
+			break;
+	}
+	return !err->code && wi_source_rewind(s->src, err);
+}
+
+static void note_markers(struct wi_session *s, const struct wi_marker_set *set)
+{
+	struct wi_markers_status m = wi_markers_status(set);
+
+	if (m.state == WI_MARKERS_PARTIAL)
+		snprintf(s->note, sizeof(s->note),
+			 "markers in the trace are incomplete (%" PRIu32 " of %" PRIu32
+			 " chunks): nothing taken from them%s%s",
+			 m.got, m.total, m.what[0] ? "; " : "", m.what);
+	else if (m.nr_damaged || m.nr_other_version)
+		snprintf(s->note, sizeof(s->note),
+			 "%" PRIu32 " marker chunks damaged, %" PRIu32 " of another version: %s", m.nr_damaged,
+			 m.nr_other_version, m.what);
+}
+
+/* CPUs that the trace shows: those with records. The caller frees the mask. */
+static uint64_t *seen_cpus(const struct wi_session *s, uint32_t *words)
+{
+	const struct wi_source_info *info = wi_source_info(s->src);
+	uint32_t nr = s->survey.nr_cpus > info->nr_cpus ? s->survey.nr_cpus : info->nr_cpus;
+	uint64_t *mask;
+
+	*words = wi_mask_words(nr ? nr : 1);
+	mask = calloc(*words, sizeof(*mask));
+	for (uint32_t c = 0; mask && c < nr; c++)
+		if ((c < s->survey.nr_cpus && s->survey.first_ts_ns[c] != WI_TIME_UNKNOWN) ||
+		    (c < info->nr_cpus && info->cpu && info->cpu[c].has_data))
+			wi_mask_set(mask, c);
+	return mask;
+}
+
+static bool find_machine(struct wi_session *s, const struct wi_marker_set *set, struct wi_err *err)
+{
+	uint32_t words, nr = wi_source_info(s->src)->nr_cpus;
+	uint64_t *seen = seen_cpus(s, &words);
+	bool ok;
+
+	if (!seen)
+		return wi_err_nomem(err);
+	if (s->survey.nr_cpus > nr)
+		nr = s->survey.nr_cpus;
+	ok = wi_machine_find(&s->machine, s->o, wi_markers_tree(set), seen, words, nr, err);
+	free(seen);
+	return ok;
+}
+
+static void describe_filter(struct wi_session *s)
+{
+	const struct wi_opts *o = s->o;
+
+	if (wi_opts_filtered(o))
+		snprintf(s->filter, sizeof(s->filter), "wakeups of%s%s%s%s%s%s", o->cpus ? " CPUs " : "",
+			 o->cpus ? o->cpus_text : "", o->pids ? " pids " : "", o->pids ? o->pids_text : "",
+			 o->has_comm ? " tasks named " : "", o->has_comm ? o->comm_text : "");
+}
+
+bool wi_session_open(struct wi_session *s, const struct wi_opts *o, struct wi_err *err)
+{
+	struct wi_marker_set *set = NULL;
+	struct wi_event *ev = NULL;
+	bool ok = false;
+
+	memset(s, 0, sizeof(*s));
+	s->o = o;
+	s->names = wi_names_new();
+	set = wi_markers_new();
+	ev = malloc(BATCH * sizeof(*ev));
+	if (!s->names || !set || !ev) {
+		wi_err_nomem(err);
+		goto out;
+	}
+	describe_filter(s);
+	wi_progress_start(o);
+	s->src = wi_source_open(o->path, &o->open, s->names, err);
+	if (!s->src)
+		goto out;
+	wi_progress_pass("surveying");
+	if (!read_markers(s, set, ev, err) || !wi_survey(s->src, &s->survey, err))
+		goto out;
+	note_markers(s, set);
+	ok = find_machine(s, set, err);
+out:
+	wi_markers_free(set);
+	free(ev);
+	return ok;
+}
+
+/* Stamp of the last event, for --time in percent. */
+static bool recording_end(struct wi_session *s, uint64_t *end_ns, struct wi_err *err)
+{
+	struct wi_event *ev = malloc(BATCH * sizeof(*ev));
+	int n;
+
+	if (!ev)
+		return wi_err_nomem(err);
+	*end_ns = s->survey.recording_start_ns;
+	while ((n = wi_source_next_batch(s->src, ev, BATCH, err)) > 0)
+		if (ev[n - 1].ts_ns > *end_ns)
+			*end_ns = ev[n - 1].ts_ns;
+	free(ev);
+	return !n && wi_source_rewind(s->src, err);
+}
+
+static bool window(struct wi_session *s, uint64_t *start_ns, uint64_t *stop_ns, struct wi_err *err)
+{
+	const struct wi_time_range *t = &s->o->time;
+	uint64_t start = s->survey.recording_start_ns, end = start;
+
+	*start_ns = t->start_ns;
+	*stop_ns = t->stop_ns;
+	if (!t->percent)
+		return true;
+	if (!recording_end(s, &end, err))
+		return false;
+	*start_ns = start + (uint64_t)(t->from * (double)(end - start));
+	*stop_ns = t->to >= 1 ? end : start + (uint64_t)(t->to * (double)(end - start));
+	return true;
+}
+
+static bool metrics_new(struct wi_session *s, const struct wi_metrics_opts *wanted, uint32_t kernel, struct wi_err *err)
+{
+	const struct wi_opts *o = s->o;
+	const struct wakeif_topology *t = s->machine.topology;
+	struct wi_metrics_opts mo = *wanted;
+
+	mo.topology = t;
+	mo.names = s->names;
+	mo.kernel_version = kernel;
+	if (o->worst)
+		mo.worst_n = o->worst;
+	mo.filter_pids = o->pids;
+	mo.nr_filter_pids = o->nr_pids;
+	mo.filter_comm = o->comm_text;
+	if (o->cpus) {
+		s->filter_cpus = calloc(t->nr_words, sizeof(*s->filter_cpus));
+		if (!s->filter_cpus)
+			return wi_err_nomem(err);
+		for (uint32_t w = 0; w < t->nr_words && w < o->cpu_words; w++)
+			s->filter_cpus[w] = o->cpus[w];
+		mo.filter_cpus = s->filter_cpus;
+	}
+	s->metrics = wi_metrics_new(&mo, err);
+	return s->metrics != NULL;
+}
+
+static uint32_t comm_of(void *src, int32_t pid)
+{
+	return wi_source_comm_of(src, pid);
+}
+
+static bool timeline_new(struct wi_session *s, uint32_t kernel, struct wi_err *err)
+{
+	struct wi_timeline_opts to = {
+		.topology = s->machine.topology,
+		.names = s->names,
+		.survey = &s->survey,
+		.facts = s->machine.facts,
+		.nr_facts = s->machine.nr_facts,
+		.comm_of = comm_of,
+		.comm_of_ctx = s->src,
+		.oncpu_ns = 5000,
+		.quiet_unknown = s->o->quiet_unknown,
+		.kernel_version = kernel,
+	};
+
+	if (!window(s, &to.start_ns, &to.stop_ns, err))
+		return false;
+	s->timeline = wi_timeline_new(&to, wi_metrics_observer(s->metrics), err);
+	if (!s->timeline)
+		return false;
+	wi_metrics_bind(s->metrics, s->timeline);
+	return true;
+}
+
+/* What the results do not tell: which types came at all, and what the format can express. */
+static void note_batch(struct wi_session *s, const struct wi_event *ev, int n)
+{
+	for (int i = 0; i < n; i++) {
+		s->seen |= 1u << ev[i].type;
+		if (!s->preempted_known && ev[i].type == WI_EV_SCHED_SWITCH)
+			s->preempted_known = ev[i].known & WI_KNOWN_PREEMPTED;
+		if (ev[i].type == WI_EV_MARKER && !s->late_markers)
+			s->late_markers = s->machine.topology->flags & WAKEIF_TOPO_FALLBACK && is_chunk(&ev[i]);
+	}
+}
+
+/* The main loop: events from the source, through the timeline, into the metrics. */
+static bool read_all(struct wi_session *s, struct wi_err *err)
+{
+	struct wi_event *ev = malloc(BATCH * sizeof(*ev));
+	int n = 0;
+
+	if (!ev)
+		return wi_err_nomem(err);
+	wi_progress_pass("analysing");
+	while (!wi_timeline_done(s->timeline) && (n = wi_source_next_batch(s->src, ev, BATCH, err)) > 0) {
+		note_batch(s, ev, n);
+		if (!wi_timeline_feed(s->timeline, ev, n, err))
+			break;
+	}
+	free(ev);
+	return !err->code && wi_timeline_finish(s->timeline, err);
+}
+
+bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *wanted, struct wi_err *err)
+{
+	const char *release = wi_source_info(s->src)->kernel;
+	uint32_t kernel = wi_kernel_version(release[0] ? release : s->machine.release);
+
+	if (!metrics_new(s, wanted, kernel, err) || !timeline_new(s, kernel, err) || !read_all(s, err))
+		return false;
+	wi_progress_end();
+	if (!(s->seen & SCHED_EVENTS))
+		return wi_err_at(err, WI_EREFUSED, s->o->path, WI_NO_OFFSET,
+				 "no scheduler events in this trace: sched_switch and sched_waking are needed");
+	s->results = wi_metrics_finish(s->metrics, err);
+	if (s->late_markers && !s->note[0])
+		snprintf(s->note, sizeof(s->note),
+			 "markers come late in this trace and were not used for the topology");
+	return s->results != NULL;
+}
+
+struct wi_report wi_session_report(const struct wi_session *s)
+{
+	return (struct wi_report){
+		.results = s->results,
+		.topology = s->machine.topology,
+		.info = wi_source_info(s->src),
+		.survey = &s->survey,
+		.version = WAKEIF_VERSION,
+		.filter = s->filter,
+		.note = s->note,
+		.preempted_known = s->preempted_known,
+		.has_facts = s->machine.nr_facts > 0,
+		.nanoseconds = s->o->nanoseconds,
+		.verbose = s->o->verbose,
+	};
+}
+
+void wi_session_close(struct wi_session *s)
+{
+	wi_progress_end();
+	wi_timeline_free(s->timeline);
+	wi_metrics_free(s->metrics);
+	wi_survey_fini(&s->survey);
+	wi_machine_fini(&s->machine);
+	wi_source_close(s->src);
+	wi_names_free(s->names);
+	free(s->filter_cpus);
+	memset(s, 0, sizeof(*s));
+}

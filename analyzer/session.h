@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One trace from file to results: the only place that wires source, topology, timeline and metrics together.
+ *
+ *   wi_session_open()      opens the trace, looks for markers, surveys it, finds topology and task facts
+ *   wi_session_analyse()   the main loop
+ *   wi_session_report()    what the report writers need
+ */
+#ifndef WI_SESSION_H
+#define WI_SESSION_H
+
+#include "analyzer/cmd.h"
+#include "analyzer/metrics/metrics.h"
+#include "analyzer/report/report.h"
+#include "analyzer/session_machine.h"
+
+struct wi_session {
+	const struct wi_opts *o; /* borrowed */
+	struct wi_names *names;
+	struct wi_source *src;
+	struct wi_machine machine; /* topology and facts of tasks */
+	struct wi_survey survey;
+	struct wi_metrics *metrics;
+	struct wi_timeline *timeline;
+	const struct wi_results *results; /* borrowed from metrics */
+	uint64_t *filter_cpus;		  /* o->cpus in the topology's width */
+	uint32_t seen;			  /* WI_EV_BIT of every type that came */
+	bool preempted_known, late_markers;
+	char filter[256]; /* in words; "" none */
+	char note[512];	  /* for the report; "" nothing */
+};
+
+/* Zeroes s first; wi_session_close() is right after success and after failure. */
+bool wi_session_open(struct wi_session *s, const struct wi_opts *o, struct wi_err *err);
+/*
+ * wanted: the metrics' options beyond what the command line and the trace say (worst_n, groups, splits, sink); the rest
+ * is filled in here. false: err set; WI_EREFUSED when the trace holds no scheduler events.
+ */
+bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *wanted, struct wi_err *err);
+struct wi_report wi_session_report(const struct wi_session *s); /* borrows from s */
+void wi_session_close(struct wi_session *s);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyzer/session_machine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyzer/base/cpumask.h"
+#include "analyzer/topology/filetree.h"
+#include "analyzer/topology/sysinfo.h"
+/* Both rooms call their own thing a task; here the list's entries get a name of their own. */
+#define wi_task wi_task_entry
+#include "analyzer/topology/tasks.h"
+#undef wi_task
+#include "analyzer/topology/topology.h"
+
+static bool ends_with(const char *s, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len > n && !memcmp(s + len - n, end, n);
+}
+
+static size_t strip(const char *path, size_t len, const char *const *ends)
+{
+	for (; *ends; ends++)
+		if (ends_with(path, len, *ends))
+			return len - strlen(*ends);
+	return len;
+}
+
+char *wi_side_file(const char *trace, const char *const *suffixes)
+{
+	static const char *const wrappers[] = { ".gz", ".xz", ".zst", ".bz2", NULL };
+	static const char *const kinds[] = { ".dat", ".txt", ".html", ".trace", ".data", NULL };
+	size_t unwrapped = strip(trace, strlen(trace), wrappers);
+	size_t stem[2] = { strip(trace, unwrapped, kinds), unwrapped };
+
+	if (!strcmp(trace, "-"))
+		return NULL;
+	for (size_t i = 0; i < 2; i++)
+		for (const char *const *suffix = suffixes; *suffix; suffix++) {
+			char *path;
+
+			if (asprintf(&path, "%.*s%s", (int)stem[i], trace, *suffix) < 0)
+				return NULL;
+			if (!access(path, F_OK))
+				return path;
+			free(path);
+		}
+	return NULL;
+}
+
+uint32_t wi_kernel_version(const char *release)
+{
+	unsigned int major, minor;
+
+	if (sscanf(release, "%u.%u", &major, &minor) != 2 || major > 0xffff || minor > 0xff)
+		return 0;
+	return major << 16 | minor << 8;
+}
+
+/* Topology, tasks and kernel of a file tree. */
+static bool take_tree(struct wi_machine *m, const struct wi_filetree *tree, const char *name, bool topology,
+		      struct wi_err *err)
+{
+	const struct wi_sysinfo *info;
+
+	if (topology) {
+		m->topology = wi_topology_from_tree(tree, name, err);
+		if (!m->topology)
+			return false;
+	}
+	info = wi_sysinfo_from_tree(tree, err);
+	if (!info)
+		return false;
+	if (info->release[0])
+		snprintf(m->release, sizeof(m->release), "%s", info->release);
+	wi_sysinfo_free(info);
+	return wi_tasks_add_tree(&m->tasks, tree, name, err);
+}
+
+/* A capture holds more than topology; anything else is left to the topology readers. */
+static bool take_source(struct wi_machine *m, const char *spec, struct wi_err *err)
+{
+	struct wi_filetree *tree = wi_filetree_new();
+	struct wi_err why = { 0 };
+	struct stat st;
+	bool is_tree = false, ok;
+
+	if (!tree)
+		return wi_err_nomem(err);
+	if (!stat(spec, &st))
+		is_tree = S_ISDIR(st.st_mode) ? wi_filetree_add_dir(tree, spec, &why)
+					      : wi_filetree_add_archive(tree, spec, &why);
+	if (is_tree) {
+		ok = take_tree(m, tree, spec, true, err);
+	} else {
+		m->topology = wi_topology_load(spec, err);
+		ok = m->topology != NULL;
+	}
+	wi_filetree_free(tree);
+	return ok;
+}
+
+static bool find_topology(struct wi_machine *m, const struct wi_opts *o, const struct wi_filetree *markers,
+			  uint32_t nr_cpus, struct wi_err *err)
+{
+	static const char *const suffixes[] = { ".topology.tar.gz", ".topology.txt", ".topology.xml", ".topology",
+						NULL };
+	char *side = o->topology ? NULL : wi_side_file(o->path, suffixes);
+	bool ok = true;
+
+	if (markers)
+		ok = take_tree(m, markers, "markers in the trace", !o->topology && !side, err);
+	if (ok && (o->topology || side))
+		ok = take_source(m, o->topology ? o->topology : side, err);
+	if (ok && !m->topology) {
+		m->topology = wi_topology_fallback(nr_cpus ? nr_cpus : 1, err);
+		ok = m->topology != NULL;
+	}
+	free(side);
+	return ok;
+}
+
+static bool find_tasks(struct wi_machine *m, const struct wi_opts *o, struct wi_err *err)
+{
+	static const char *const suffixes[] = { ".tasks", NULL };
+	char *side = wi_side_file(o->path, suffixes);
+	bool ok = !side || wi_tasks_add_file(&m->tasks, side, err);
+
+	for (size_t i = 0; ok && i < o->nr_tasks; i++)
+		ok = wi_tasks_add_file(&m->tasks, o->tasks[i], err);
+	free(side);
+	return ok;
+}
+
+static bool make_facts(struct wi_machine *m, struct wi_err *err)
+{
+	uint32_t words = m->topology->nr_words, nr = m->tasks ? m->tasks->nr : 0;
+
+	if (!nr)
+		return true;
+	m->facts = calloc(nr, sizeof(*m->facts));
+	m->masks = calloc((size_t)nr * words, sizeof(*m->masks));
+	if (!m->facts || !m->masks)
+		return wi_err_nomem(err);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct wi_task_entry *t = &m->tasks->task[i];
+		wakeif_word *mask = m->masks + (size_t)i * words;
+
+		for (uint32_t w = 0; t->allowed && w < words && w < t->allowed_words; w++)
+			mask[w] = t->allowed[w] & m->topology->present[w];
+		m->facts[i] = (struct wi_task_fact){
+			.pid = t->tid,
+			.tgid = t->tgid > 0 ? t->tgid : 0,
+			.comm = t->comm[0] ? t->comm : NULL,
+			.cgroup = t->cgroup[0] ? t->cgroup : NULL,
+			.policy = t->policy == WAKEIF_POLICY_UNKNOWN ? -1 : t->policy,
+			.nice = t->nice,
+			.allowed = wi_mask_empty(mask, words) ? NULL : mask,
+		};
+	}
+	m->nr_facts = nr;
+	return true;
+}
+
+bool wi_machine_find(struct wi_machine *m, const struct wi_opts *o, const struct wi_filetree *markers,
+		     const wakeif_word *seen, uint32_t words, uint32_t nr_cpus, struct wi_err *err)
+{
+	memset(m, 0, sizeof(*m));
+	return find_topology(m, o, markers, nr_cpus, err) &&
+	       wi_topology_check(m->topology, seen, words, o->path, err) && find_tasks(m, o, err) && make_facts(m, err);
+}
+
+void wi_machine_fini(struct wi_machine *m)
+{
+	free(m->facts);
+	free(m->masks);
+	wi_tasks_free(m->tasks);
+	wi_topology_free(m->topology);
+	memset(m, 0, sizeof(*m));
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the description of the traced machine comes from. Topology: --topology, else a file beside the trace, else the
+ * markers in it, else a flat fallback. Tasks: markers, then the topology's capture, then the file beside the trace,
+ * then
+ * --tasks; a later one replaces what an earlier one said of a task.
+ */
+#ifndef WI_SESSION_MACHINE_H
+#define WI_SESSION_MACHINE_H
+
+#include "analyzer/cmd.h"
+#include "analyzer/timeline/timeline.h"
+#include "models/wakeif_model.h"
+
+struct wi_tasks;
+struct wi_filetree;
+
+struct wi_machine {
+	const struct wakeif_topology *topology;
+	struct wi_tasks *tasks;
+	struct wi_task_fact *facts; /* of tasks, in the topology's width; borrows from tasks */
+	size_t nr_facts;
+	wakeif_word *masks; /* of the facts */
+	char release[64];   /* kernel release of the described machine; "" unknown */
+};
+
+/*
+ * Finds topology and tasks for the trace in o. markers: tree of the trace's markers or NULL. seen: CPUs that the trace
+ * shows (words words); nr_cpus: their number for the fallback. false: err set; WI_EREFUSED when the topology lacks a
+ * CPU of the trace.
+ */
+bool wi_machine_find(struct wi_machine *m, const struct wi_opts *o, const struct wi_filetree *markers,
+		     const wakeif_word *seen, uint32_t words, uint32_t nr_cpus, struct wi_err *err);
+void wi_machine_fini(struct wi_machine *m);
+
+/* "web.dat.zst" -> "web.topology.tar.gz" and the like, where such a file exists; NULL: none. The caller frees it. */
+char *wi_side_file(const char *trace, const char *const *suffixes);
+
+/* KERNEL_VERSION-like major << 16 | minor << 8 of a release; 0 unknown. */
+uint32_t wi_kernel_version(const char *release);
+
+#endif
