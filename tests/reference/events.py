@@ -327,8 +327,6 @@ def read_text(path):
         elif ev:
             tr.add(ev)
     tr.nr_cpus = max([tr.nr_cpus] + [c + 1 for c in tr.streams])
-    if not any(e.type in SCHED_TYPES for e in tr.globally_ordered):
-        raise InputError("no sched events")
     return tr
 
 
@@ -478,6 +476,14 @@ def load(path):
         tr = read_tracedat(path)
     else:
         tr = read_text(path)
+    return tr, prepare(tr)
+
+
+def prepare(tr):
+    """Gaps and order. -> events"""
+    if not any(e.type in SCHED_TYPES for e in tr.globally_ordered):
+        raise InputError("no sched events")
+    named = [v for e in tr.globally_ordered for k, v in e.f.items() if k in ("target", "orig", "dest", "cpu")]
+    tr.nr_cpus = max([tr.nr_cpus] + [v + 1 for v in named])
     tr.chain_breaks = place_gaps(tr)
-    merged = (text_order(tr) if tr.is_text else None) or order(tr)
-    return tr, merged
+    return (text_order(tr) if tr.is_text else None) or order(tr)

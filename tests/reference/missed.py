@@ -29,7 +29,7 @@ class Decisions:
         topo, cpus = m.topo, m.cpus
         f = w.facts = Facts()
         t = w.task
-        f.waker_unknown = cpus[w.waker_cpu].kind == "unknown" or getattr(w, "waker_unknown", False)
+        f.waker_unknown = cpus[w.waker_cpu].kind == "unknown" or w.waker_unknown
         f.allowed_source = t.allowed_source
         f.allowed = t.allowed
         f.candidates = candidates(m, t)

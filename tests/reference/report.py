@@ -25,14 +25,19 @@ PLACEMENTS = ("prev_idle", "prev_busy", "idle_core", "idle_sibling_busy", "busy"
 
 def analyse(path, topology_path=None, tasks_path=None, start=None, stop=None, worst=20):
     trace, evs = events.load(path)
+    topo = topology.load(topology_path, trace.nr_cpus)
+    return analyse_events(trace, evs, topo, topology.load_tasks(tasks_path), start, stop, worst)
+
+
+def analyse_events(trace, evs, topo, facts, start=None, stop=None, worst=20):
+    end = max(e.ts for e in evs if e.type != "lost")
     if stop is not None:
         evs = [e for e in evs if e.ts <= stop]
-    topo = topology.load(topology_path, trace.nr_cpus)
     missing = sorted(c for c in trace.streams if c not in topo.present)
     if missing:
         raise events.InputError("topology lacks CPU %d" % missing[0])
     waking, wk, gap, samples = wakeups.resolve(evs)
-    m = state.Machine(trace, evs, topo, topology.load_tasks(tasks_path), wk, waking, start=start, stop=stop)
+    m = state.Machine(trace, evs, end, topo, facts, wk, waking, start=start, stop=stop)
     parts = {"wait": continuous.IdleWhileWaiting(), "smt": smt.Smt(topo), "idle": idle.Idle(topo), "migrations": affine.Migrations(topo)}
     parts["idle"].attach(m)
     m.listeners = [missed.Decisions()] + list(parts.values())

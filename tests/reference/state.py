@@ -79,7 +79,7 @@ class Stretch:
 
 
 class Machine:
-    def __init__(self, trace, events, topo, facts, wakeups, has_waking, quiet="idle", start=None, stop=None):
+    def __init__(self, trace, events, end, topo, facts, wakeups, has_waking, quiet="idle", start=None, stop=None):
         self.trace, self.events, self.topo, self.facts, self.wakeups, self.has_waking = trace, events, topo, facts, wakeups, has_waking
         v = kernel_version(trace.kernel)
         self.kernel = v
@@ -95,7 +95,7 @@ class Machine:
         self.skew = {}
         real = [e.ts for e in events if e.type != "lost"]
         self.recording_start = min(real) if real else 0
-        self.recording_end = max(real) if real else 0
+        self.recording_end = end
         self.overwritten = self.find_overwritten()
         first = {e.cpu: e.ts for e in reversed(events) if e.type != "lost"}
         begin = max([first[c] for c in self.overwritten if c in first] + [self.recording_start])

@@ -39,7 +39,10 @@ class Wakeup:
         self.p_current_on_waker = False
         self.blocked_before_enq = False
         self.preempted_before_enq = False
-        self.blocked_ts = None
+        self.blocked_ts = self.blocked_cpu = self.blocked_seq = None
+        self.waker_unknown = False
+        self.comm = self.waker_comm = ""
+        self.waker_pid = ev.pid
         self.duplicate = False
         self.outcome = None  # run, running, died, replaced, unknown, censored
         self.facts = None
