@@ -82,7 +82,7 @@ int wi_spool_file(struct wi_err *err)
 	int fd;
 
 	if (!dir || !*dir)
-		dir = "/tmp";
+		dir = P_tmpdir;
 	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;
