@@ -122,19 +122,19 @@ static bool page_fits(const struct wi_rb_page *pg, bool swap)
 	return true;
 }
 
-uint32_t wi_rb_plausible(const struct wi_rb_layout *l, const uint8_t *bytes, size_t len, bool swap)
+size_t wi_rb_plausible(const struct wi_rb_layout *l, const uint8_t *bytes, size_t len, bool swap)
 {
-	uint32_t good = 0, commit;
+	uint32_t commit;
 	uint64_t last = 0;
+	size_t at;
 
-	for (size_t at = 0; at + l->page_bytes <= len; at += l->page_bytes) {
+	for (at = 0; at + l->page_bytes <= len; at += l->page_bytes) {
 		struct wi_rb_page pg;
 
 		if (!wi_rb_page_open(l, bytes + at, swap, &pg, &commit) || pg.data == pg.end || pg.ts < last ||
 		    !page_fits(&pg, swap))
-			return 0;
+			break;
 		last = pg.ts;
-		good++;
 	}
-	return good;
+	return at;
 }

@@ -146,9 +146,10 @@ WI_INLINE enum wi_rb_entry wi_rb_next(const uint8_t **p, const uint8_t *end, boo
 }
 
 /*
- * How well bytes (at least two pages of them, if there are) look like pages of l->page_bytes: pages whose records end
- * exactly at the commit and whose time does not run backward. Used where a file contradicts itself about the size.
+ * How many of the bytes, from their start on, look like whole pages of l->page_bytes: not empty, with records that end
+ * exactly at the commit, and with time that does not run backward. Used where a recording leaves its page size or byte
+ * order open: the right one explains most, and of two that explain as much the smaller page.
  */
-uint32_t wi_rb_plausible(const struct wi_rb_layout *l, const uint8_t *bytes, size_t len, bool swap);
+size_t wi_rb_plausible(const struct wi_rb_layout *l, const uint8_t *bytes, size_t len, bool swap);
 
 #endif

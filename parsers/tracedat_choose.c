@@ -54,8 +54,10 @@ static void choose_page_bytes(const struct wi_td *td, const struct wi_td_buffer 
 	if (!other.page_bytes || other.page_bytes == l->page_bytes || other.page_bytes < WI_RB_PAGE_MIN ||
 	    other.page_bytes > WI_RB_PAGE_MAX)
 		return;
-	if (!wi_rb_plausible(l, blk->data, blk->bytes, td->file.swap) &&
-	    wi_rb_plausible(&other, blk->data, blk->bytes, td->file.swap))
+	size_t here = wi_rb_plausible(l, blk->data, blk->bytes, td->file.swap);
+	size_t there = wi_rb_plausible(&other, blk->data, blk->bytes, td->file.swap);
+
+	if (there > here || (there == here && there && other.page_bytes < l->page_bytes))
 		*l = other;
 }
 

@@ -110,6 +110,9 @@ enum { WI_TD_OPT_DONE = 0, WI_TD_OPT_BUFFER = 3, WI_TD_OPT_BUFFER_TEXT = 22 };
 /* "[local] global ..." -> local. NULL: out of memory. */
 char *wi_td_chosen_clock(const char *text, size_t len);
 
+/* The number behind a label ("overrun: ") at the start of a line of a per-CPU statistics text; 0 if it is not there. */
+uint64_t wi_td_stat_number(const char *text, const char *label);
+
 /* A new, empty buffer; NULL: out of memory or too many (err set). */
 struct wi_td_buffer *wi_td_add_buffer(struct wi_td *td, const char *name, uint64_t offset, struct wi_err *err);
 

@@ -62,7 +62,7 @@ static bool set_uname(struct wi_td *td, char *data, struct wi_err *err)
 	return (td->kernel && td->arch) || wi_err_nomem(err);
 }
 
-static uint64_t stat_number(const char *text, const char *label)
+uint64_t wi_td_stat_number(const char *text, const char *label)
 {
 	size_t n = strlen(label);
 
@@ -102,10 +102,10 @@ static bool add_stat(struct wi_td *td, const char *data, uint64_t offset, struct
 	if (!s->buffer)
 		return wi_err_nomem(err);
 	s->cpu = (uint32_t)nr;
-	s->entries = stat_number(cpu, "entries: ");
-	s->overrun = stat_number(cpu, "overrun: ");
-	s->dropped = stat_number(cpu, "dropped events: ");
-	s->read = stat_number(cpu, "read events: ");
+	s->entries = wi_td_stat_number(cpu, "entries: ");
+	s->overrun = wi_td_stat_number(cpu, "overrun: ");
+	s->dropped = wi_td_stat_number(cpu, "dropped events: ");
+	s->read = wi_td_stat_number(cpu, "read events: ");
 	td->nr_stats++;
 	return true;
 }
