@@ -27,7 +27,7 @@ struct wi_wakeup_verdict {
 	const struct wi_wakeup *w;
 	enum wi_outcome outcome;
 	uint64_t latency_ns, queue_wait_ns, transit_ns; /* WI_TIME_UNKNOWN: not measured. Censored: the age so far */
-	uint8_t placement;				/* enum wi_placement */
+	uint8_t placement;				/* enum wi_placed */
 	uint8_t row;	   /* enum wi_missed_row; NONE: not decided, or placed on an idle CPU */
 	uint8_t idle_core; /* bit per enum wi_wide_scope: queued on a busy CPU while an idle core existed there */
 	uint8_t half_busy; /* bit per enum wi_wide_scope: placed beside a busy sibling while an idle core existed there
@@ -67,7 +67,7 @@ struct wi_metrics;
 /* NULL: err set (out of memory; WI_EUSAGE: the expression is wrong). */
 struct wi_metrics *wi_metrics_new(const struct wi_metrics_opts *opts, struct wi_err *err);
 const struct wi_timeline_observer *wi_metrics_observer(struct wi_metrics *m); /* borrowed from m */
-/* Before the first event. tl's state at this moment is taken as the state at the start. */
+/* Before the first event; until a hook says otherwise every CPU is unknown. */
 void wi_metrics_bind(struct wi_metrics *m, struct wi_timeline *tl);
 /* After wi_timeline_finish(). NULL: err set (out of memory in a hook or here). Once. */
 const struct wi_results *wi_metrics_finish(struct wi_metrics *m, struct wi_err *err);

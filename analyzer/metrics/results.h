@@ -30,7 +30,7 @@
 	X(IDLE_SIBLING_BUSY, "idle_sibling_busy") /* elsewhere, idle, a sibling busy */                                \
 	X(BUSY, "busy")				  /* elsewhere, busy */
 
-enum wi_placement {
+enum wi_placed {
 #define X(id, name) WI_PLACED_##id,
 	WI_PLACEMENTS(X)
 #undef X
@@ -86,7 +86,7 @@ enum wi_wide_scope {
 		WI_NR_WIDE
 };
 
-const char *wi_placement_name(enum wi_placement p);   /* "unknown" for WI_PLACED_UNKNOWN and other numbers */
+const char *wi_placed_name(enum wi_placed p);	      /* "unknown" for WI_PLACED_UNKNOWN and other numbers */
 const char *wi_distance_name(enum wi_distance d);     /* same */
 const char *wi_missed_row_name(enum wi_missed_row r); /* "none" for WI_MISSED_NONE and other numbers */
 const char *wi_wide_scope_name(enum wi_wide_scope s);

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Idle while waiting (METRICS rule 26): CPUs that idle while tasks wait that might run there. Each change touches the
+ * counts of the groups that contain its CPU; what follows from the counts is worked out once, when time goes on.
+ */
+#include "analyzer/metrics/priv.h"
+
+static const uint64_t episode_limit_ns[WI_NR_EPISODES] = { 1000000, 10000000, 100000000 };
+
+/* ---- affinity masks, each kept once ---- */
+
+static bool covers(const struct wi_metrics *m, const wakeif_word *mask, const wakeif_word *span)
+{
+	for (uint32_t i = 0; i < m->lay.words; i++)
+		if (span[i] & m->lay.candidates[i] & ~mask[i])
+			return false;
+	return true;
+}
+
+static uint32_t mask_hash(const wakeif_word *w, uint32_t words)
+{
+	uint64_t h = 0x9e3779b97f4a7c15ull;
+
+	for (uint32_t i = 0; i < words; i++)
+		h = (h ^ w[i]) * 0xff51afd7ed558ccdull;
+	return (uint32_t)(h >> 32);
+}
+
+static bool mask_hash_grow(struct wi_metrics *m)
+{
+	struct m_waste *s = &m->waste;
+	uint32_t size = (s->mask_hash_mask + 1) * 2, *hash = calloc(size, sizeof(*hash));
+
+	if (!hash)
+		return false;
+	for (uint32_t i = 0; i < s->nr_masks; i++) {
+		uint32_t h = mask_hash(s->mask[i].words, m->lay.words) & (size - 1);
+
+		while (hash[h])
+			h = (h + 1) & (size - 1);
+		hash[h] = i + 1;
+	}
+	free(s->mask_hash);
+	s->mask_hash = hash;
+	s->mask_hash_mask = size - 1;
+	return true;
+}
+
+static uint32_t mask_add(struct wi_metrics *m, const wakeif_word *allowed)
+{
+	struct m_waste *s = &m->waste;
+
+	if (s->nr_masks == s->cap_masks) {
+		uint32_t cap = s->cap_masks ? s->cap_masks * 2 : 16;
+		struct m_mask *mask = realloc(s->mask, cap * sizeof(*mask));
+
+		if (!mask)
+			return NONE;
+		s->mask = mask;
+		s->cap_masks = cap;
+	}
+	wakeif_word *words = malloc((m->lay.words + 1) * sizeof(*words));
+	if (!words)
+		return NONE;
+	memcpy(words, allowed, m->lay.words * sizeof(*words));
+	s->mask[s->nr_masks] = (struct m_mask){ words, covers(m, words, m->lay.candidates) };
+	return s->nr_masks++;
+}
+
+static uint32_t mask_number(struct wi_metrics *m, const wakeif_word *allowed)
+{
+	struct m_waste *s = &m->waste;
+	uint32_t h = mask_hash(allowed, m->lay.words);
+
+	for (uint32_t i = h & s->mask_hash_mask; s->mask_hash[i]; i = (i + 1) & s->mask_hash_mask)
+		if (wi_mask_equal(s->mask[s->mask_hash[i] - 1].words, allowed, m->lay.words))
+			return s->mask_hash[i] - 1;
+	if ((s->nr_masks + 1) * 2 > s->mask_hash_mask && !mask_hash_grow(m))
+		return NONE;
+	uint32_t number = mask_add(m, allowed);
+	if (number == NONE)
+		return NONE;
+	uint32_t i = h & s->mask_hash_mask;
+	while (s->mask_hash[i])
+		i = (i + 1) & s->mask_hash_mask;
+	s->mask_hash[i] = number + 1;
+	return number;
+}
+
+static uint32_t mask_of_task(struct wi_metrics *m, const struct wi_task *task, struct m_task *t)
+{
+	if (t->mask == NONE || t->mask_allowed != task->allowed || t->mask_comm != task->comm) {
+		t->mask = mask_number(m, task->allowed);
+		t->mask_allowed = task->allowed;
+		t->mask_comm = task->comm;
+	}
+	return t->mask;
+}
+
+static bool bag_add(struct m_mask_bag *b, uint32_t mask)
+{
+	for (uint32_t i = 0; i < b->nr; i++) {
+		if (b->item[i].mask == mask) {
+			b->item[i].nr++;
+			return true;
+		}
+	}
+	if (b->nr == b->cap) {
+		uint32_t cap = b->cap ? b->cap * 2 : 4;
+		struct m_mask_count *item = realloc(b->item, cap * sizeof(*item));
+
+		if (!item)
+			return false;
+		b->item = item;
+		b->cap = cap;
+	}
+	b->item[b->nr++] = (struct m_mask_count){ mask, 1 };
+	return true;
+}
+
+static void bag_remove(struct m_mask_bag *b, uint32_t mask)
+{
+	for (uint32_t i = 0; i < b->nr; i++) {
+		if (b->item[i].mask != mask)
+			continue;
+		if (!--b->item[i].nr)
+			b->item[i] = b->item[--b->nr];
+		return;
+	}
+}
+
+/* ---- setting up ---- */
+
+bool m_waste_init(struct wi_metrics *m)
+{
+	struct m_waste *s = &m->waste;
+	uint32_t groups = 0;
+
+	s->mask_hash_mask = 63;
+	s->mask_hash = calloc(s->mask_hash_mask + 1, sizeof(*s->mask_hash));
+	s->cpu = calloc(m->lay.nr_cpus + 1, sizeof(*s->cpu));
+	s->restricted_cpus = calloc(m->lay.words + 1, sizeof(*s->restricted_cpus));
+	s->idle = calloc(m->lay.words + 1, sizeof(*s->idle));
+	if (!s->mask_hash || !s->cpu || !s->restricted_cpus || !s->idle)
+		return false;
+	for (uint32_t c = 0; c < m->lay.nr_cpus; c++) {
+		s->cpu[c].head = NONE;
+		s->cpu[c].candidate = wi_mask_test(m->lay.candidates, c);
+	}
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
+		uint32_t nr = m->lay.level[l].nr_groups;
+
+		s->level[l].group = calloc(nr + 1, sizeof(*s->level[l].group));
+		s->level[l].ended = calloc(nr + 1, sizeof(*s->level[l].ended));
+		if (!s->level[l].group || !s->level[l].ended)
+			return false;
+		groups += nr;
+	}
+	s->dirty = calloc(groups + 1, sizeof(*s->dirty));
+	return s->dirty && m_match_init(m);
+}
+
+void m_waste_start(struct wi_metrics *m, uint64_t start_ns)
+{
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
+		m->waste.level[l].since_ns = start_ns;
+}
+
+void m_waste_fini(struct wi_metrics *m)
+{
+	struct m_waste *s = &m->waste;
+
+	for (uint32_t i = 0; i < s->nr_masks; i++)
+		free(s->mask[i].words);
+	free(s->mask);
+	free(s->mask_hash);
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
+		for (uint32_t g = 0; s->level[l].group && g < m->lay.level[l].nr_groups; g++)
+			free(s->level[l].group[g].restricted.item);
+		free(s->level[l].group);
+		free(s->level[l].ended);
+	}
+	for (uint32_t c = 0; s->cpu && c < m->lay.nr_cpus; c++)
+		free(s->cpu[c].restricted.item);
+	free(s->cpu);
+	free(s->restricted_cpus);
+	free(s->idle);
+	free(s->dirty);
+	free(s->left);
+	m_match_fini(m);
+}
+
+/* ---- changes ---- */
+
+static struct m_waste_group *touch(struct wi_metrics *m, uint32_t level, uint32_t cpu)
+{
+	struct m_waste *s = &m->waste;
+	uint32_t g = m->lay.level[level].group[cpu];
+	struct m_waste_group *group = &s->level[level].group[g];
+
+	if (!group->dirty) {
+		group->dirty = true;
+		s->dirty[s->nr_dirty++] = level << 28 | g;
+	}
+	return group;
+}
+
+static void note_left(struct wi_metrics *m, uint64_t since_ns, int32_t pid, uint32_t comm, uint32_t cpu)
+{
+	struct m_waste *s = &m->waste;
+
+	if (s->nr_left == s->cap_left) {
+		uint32_t cap = s->cap_left ? s->cap_left * 2 : 64;
+		struct m_left *left = realloc(s->left, cap * sizeof(*left));
+
+		if (!left) {
+			m->failed = true;
+			return;
+		}
+		s->left = left;
+		s->cap_left = cap;
+	}
+	s->left[s->nr_left++] = (struct m_left){ since_ns, pid, comm, cpu };
+}
+
+void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle)
+{
+	struct m_waste *s = &m->waste;
+	struct m_waste_cpu *c = &s->cpu[cpu];
+
+	if (!c->candidate)
+		return;
+	c->idle = idle;
+	if (idle) {
+		c->idle_since_ns = now_ns;
+		wi_mask_set(s->idle, cpu);
+	} else {
+		note_left(m, c->idle_since_ns, WI_PID_NONE, WI_NAME_NONE, cpu);
+		wi_mask_clear(s->idle, cpu);
+	}
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
+		if (m->lay.level[l].trivial)
+			continue;
+		struct m_waste_group *g = touch(m, l, cpu);
+		g->nr_idle += idle ? 1u : -1u;
+	}
+}
+
+static void link_waiting(struct wi_metrics *m, uint32_t cpu, uint32_t index)
+{
+	struct m_task *t = &m->tasks.task[index];
+	struct m_waste_cpu *c = &m->waste.cpu[cpu];
+
+	t->wait_prev = NONE;
+	t->wait_next = c->head;
+	if (c->head != NONE)
+		m->tasks.task[c->head].wait_prev = index;
+	c->head = index;
+}
+
+static void unlink_waiting(struct wi_metrics *m, uint32_t cpu, struct m_task *t)
+{
+	if (t->wait_prev != NONE)
+		m->tasks.task[t->wait_prev].wait_next = t->wait_next;
+	else
+		m->waste.cpu[cpu].head = t->wait_next;
+	if (t->wait_next != NONE)
+		m->tasks.task[t->wait_next].wait_prev = t->wait_prev;
+}
+
+static void wait_begin_at(struct wi_metrics *m, uint32_t l, uint32_t cpu, uint32_t mask, bool first)
+{
+	struct m_waste_cpu *c = &m->waste.cpu[cpu];
+	struct m_waste_group *g = touch(m, l, cpu);
+	const struct m_level *lv = &m->lay.level[l];
+
+	g->nr_wait++;
+	g->nr_wcpus += first;
+	if (m->waste.mask[mask].covers_all || covers(m, m->waste.mask[mask].words, lv->span[lv->group[cpu]])) {
+		g->nr_cover++;
+		g->nr_ccpus += c->nr_cover[l]++ == 0;
+	} else if (!bag_add(&g->restricted, mask)) {
+		m->failed = true;
+	}
+}
+
+void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, uint32_t index)
+{
+	struct m_waste *s = &m->waste;
+	struct m_waste_cpu *c = &s->cpu[cpu];
+	struct m_task *t = &m->tasks.task[index];
+	uint32_t mask;
+
+	if (t->wait_cpu != NONE)
+		m_waste_wait_end(m, now_ns, index);
+	if (task->throttle_suspected)
+		return;
+	mask = mask_of_task(m, task, t);
+	if (mask == NONE) {
+		m->failed = true;
+		return;
+	}
+	t->wait_cpu = cpu;
+	t->wait_since_ns = now_ns;
+	t->pid = task->pid;
+	t->comm = task->comm;
+	link_waiting(m, cpu, index);
+	if (!s->mask[mask].covers_all) {
+		if (!bag_add(&c->restricted, mask))
+			m->failed = true;
+		wi_mask_set(s->restricted_cpus, cpu);
+	}
+	bool first = c->nr_wait++ == 0;
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
+		if (!m->lay.level[l].trivial)
+			wait_begin_at(m, l, cpu, mask, first);
+}
+
+static void wait_end_at(struct wi_metrics *m, uint32_t l, uint32_t cpu, uint32_t mask, bool last)
+{
+	struct m_waste_cpu *c = &m->waste.cpu[cpu];
+	struct m_waste_group *g = touch(m, l, cpu);
+	const struct m_level *lv = &m->lay.level[l];
+
+	g->nr_wait--;
+	g->nr_wcpus -= last;
+	if (m->waste.mask[mask].covers_all || covers(m, m->waste.mask[mask].words, lv->span[lv->group[cpu]])) {
+		g->nr_cover--;
+		g->nr_ccpus -= --c->nr_cover[l] == 0;
+	} else {
+		bag_remove(&g->restricted, mask);
+	}
+}
+
+void m_waste_wait_end(struct wi_metrics *m, uint64_t now_ns, uint32_t index)
+{
+	struct m_waste *s = &m->waste;
+	struct m_task *t = &m->tasks.task[index];
+	uint32_t cpu = t->wait_cpu, mask = t->mask;
+
+	(void)now_ns;
+	if (cpu == NONE)
+		return; /* was not counted */
+	struct m_waste_cpu *c = &s->cpu[cpu];
+	note_left(m, t->wait_since_ns, t->pid, t->comm, cpu);
+	unlink_waiting(m, cpu, t);
+	t->wait_cpu = NONE;
+	if (!s->mask[mask].covers_all) {
+		bag_remove(&c->restricted, mask);
+		if (!c->restricted.nr)
+			wi_mask_clear(s->restricted_cpus, cpu);
+	}
+	bool last = --c->nr_wait == 0;
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
+		if (!m->lay.level[l].trivial)
+			wait_end_at(m, l, cpu, mask, last);
+}
+
+/* ---- working off ---- */
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static void solve(struct wi_metrics *m, uint32_t level, uint32_t g, uint32_t *pairs, uint32_t *cpu_pairs)
+{
+	const struct m_waste_group *group = &m->waste.level[level].group[g];
+
+	*pairs = min_u32(group->nr_idle, group->nr_wait);
+	*cpu_pairs = min_u32(group->nr_idle, group->nr_wcpus);
+	/* A task that may run on every candidate of the group takes any idle CPU that the others leave. */
+	if (group->nr_cover < group->nr_wait && group->nr_idle > min_u32(group->nr_cover, group->nr_ccpus))
+		m_match_group(m, level, g, pairs, cpu_pairs);
+}
+
+struct name_of_longest {
+	uint64_t task_since_ns, cpu_since_ns;
+	int32_t pid;
+	uint32_t comm, waiting_cpu, idle_cpu;
+};
+
+static void consider_task(struct name_of_longest *n, uint64_t start_ns, uint64_t since_ns, int32_t pid, uint32_t comm,
+			  uint32_t cpu)
+{
+	if (since_ns < start_ns)
+		since_ns = start_ns;
+	if (since_ns > n->task_since_ns || (since_ns == n->task_since_ns && pid >= n->pid))
+		return;
+	n->task_since_ns = since_ns;
+	n->pid = pid;
+	n->comm = comm;
+	n->waiting_cpu = cpu;
+}
+
+static void consider_cpu(struct name_of_longest *n, uint64_t start_ns, uint64_t since_ns, uint32_t cpu)
+{
+	if (since_ns < start_ns)
+		since_ns = start_ns;
+	if (since_ns > n->cpu_since_ns || (since_ns == n->cpu_since_ns && cpu >= n->idle_cpu))
+		return;
+	n->cpu_since_ns = since_ns;
+	n->idle_cpu = cpu;
+}
+
+/* Who waited and who idled at the end (now_ns) of an episode, in one of the groups that had pairs until then. */
+static void name_group(struct wi_metrics *m, uint32_t level, uint32_t g, uint64_t start_ns, struct name_of_longest *n)
+{
+	const struct m_waste *s = &m->waste;
+	const struct m_level *lv = &m->lay.level[level];
+	uint64_t end_ns = m->now_ns;
+
+	wi_mask_for_each (c, lv->span[g], m->lay.words) {
+		const struct m_waste_cpu *cpu = &s->cpu[c];
+
+		if (cpu->idle && cpu->idle_since_ns < end_ns)
+			consider_cpu(n, start_ns, cpu->idle_since_ns, c);
+		for (uint32_t i = cpu->head; i != NONE; i = m->tasks.task[i].wait_next) {
+			const struct m_task *t = &m->tasks.task[i];
+
+			if (t->wait_since_ns < end_ns)
+				consider_task(n, start_ns, t->wait_since_ns, t->pid, t->comm, c);
+		}
+	}
+	for (uint32_t i = 0; i < s->nr_left; i++) {
+		const struct m_left *left = &s->left[i];
+
+		if (lv->group[left->cpu] != g || left->since_ns >= end_ns)
+			continue;
+		if (left->pid == WI_PID_NONE)
+			consider_cpu(n, start_ns, left->since_ns, left->cpu);
+		else
+			consider_task(n, start_ns, left->since_ns, left->pid, left->comm, left->cpu);
+	}
+}
+
+static void episode_end(struct wi_metrics *m, uint32_t level, uint64_t end_ns)
+{
+	struct m_waste_level *lv = &m->waste.level[level];
+	uint64_t start_ns = lv->episode_ns;
+
+	if (end_ns <= start_ns)
+		return; /* before the window */
+	for (int i = 0; i < WI_NR_EPISODES; i++)
+		lv->r.episodes[i] += end_ns - start_ns > episode_limit_ns[i];
+	if (end_ns - start_ns <= lv->r.longest_ns)
+		return;
+	struct name_of_longest n = {
+		WI_TIME_UNKNOWN, WI_TIME_UNKNOWN, INT32_MAX, WI_NAME_NONE, WI_CPU_NONE, WI_CPU_NONE
+	};
+	for (uint32_t i = 0; i < lv->nr_ended; i++)
+		name_group(m, level, lv->ended[i], start_ns, &n);
+	lv->r.longest_ns = end_ns - start_ns;
+	lv->r.longest_start_ns = start_ns;
+	lv->r.pid = n.pid == INT32_MAX ? WI_PID_NONE : n.pid;
+	lv->r.comm = n.comm;
+	lv->r.waiting_cpu = n.waiting_cpu;
+	lv->r.idle_cpu = n.idle_cpu;
+}
+
+static void integrate(struct m_waste_level *lv, uint64_t now_ns)
+{
+	uint64_t ns = m_elapsed(&lv->since_ns, now_ns);
+
+	lv->r.wall_ns += lv->pairs ? ns : 0;
+	lv->r.cpu_ns += ns * lv->cpu_pairs;
+	lv->r.task_ns += ns * lv->pairs;
+}
+
+static void settle_group(struct wi_metrics *m, uint32_t level, uint32_t g)
+{
+	struct m_waste_level *lv = &m->waste.level[level];
+	struct m_waste_group *group = &lv->group[g];
+	uint32_t pairs, cpu_pairs;
+
+	group->dirty = false;
+	solve(m, level, g, &pairs, &cpu_pairs);
+	if (pairs == group->pairs && cpu_pairs == group->cpu_pairs)
+		return;
+	integrate(lv, m->now_ns);
+	if (group->pairs && !pairs)
+		lv->ended[lv->nr_ended++] = g;
+	lv->pairs += (uint64_t)pairs - group->pairs;
+	lv->cpu_pairs += (uint64_t)cpu_pairs - group->cpu_pairs;
+	group->pairs = pairs;
+	group->cpu_pairs = cpu_pairs;
+}
+
+void m_waste_settle(struct wi_metrics *m)
+{
+	struct m_waste *s = &m->waste;
+	bool before[WAKEIF_NR_SCOPES];
+
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
+		before[l] = s->level[l].pairs != 0;
+	for (uint32_t i = 0; i < s->nr_dirty; i++)
+		settle_group(m, s->dirty[i] >> 28, s->dirty[i] & 0xfffffff);
+	s->nr_dirty = 0;
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
+		struct m_waste_level *lv = &s->level[l];
+
+		if (before[l] && !lv->pairs)
+			episode_end(m, l, m->now_ns);
+		else if (!before[l] && lv->pairs)
+			lv->episode_ns = m->now_ns > m->start_ns ? m->now_ns : m->start_ns;
+		lv->nr_ended = 0;
+	}
+	s->nr_left = 0;
+}
+
+bool m_waste_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns)
+{
+	struct m_waste *s = &m->waste;
+	bool ok = true;
+
+	if (end_ns > m->now_ns) {
+		m_waste_settle(m);
+		m->now_ns = end_ns;
+	}
+	m_waste_settle(m);
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
+		struct m_waste_level *lv = &s->level[l];
+
+		integrate(lv, end_ns);
+		if (!lv->pairs)
+			continue;
+		for (uint32_t g = 0; g < m->lay.level[l].nr_groups; g++)
+			if (lv->group[g].pairs)
+				lv->ended[lv->nr_ended++] = g;
+		episode_end(m, l, end_ns);
+	}
+	for (int scope = 0; scope < WAKEIF_NR_SCOPES; scope++) {
+		r->waste[scope] = s->level[m->lay.level_of[scope]].r;
+		r->waste[scope].comm = m_name_copy(r->names, m->opt.names, r->waste[scope].comm, &ok);
+	}
+	return ok;
+}
+
+/* ---- results ---- */
+
+static int cmp_longest(const struct wi_waste *a, const struct wi_waste *b, const struct wi_names *an,
+		       const struct wi_names *bn)
+{
+	if (a->longest_ns != b->longest_ns)
+		return a->longest_ns > b->longest_ns ? -1 : 1;
+	if (a->longest_start_ns != b->longest_start_ns)
+		return a->longest_start_ns < b->longest_start_ns ? -1 : 1;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->waiting_cpu != b->waiting_cpu)
+		return a->waiting_cpu < b->waiting_cpu ? -1 : 1;
+	if (a->idle_cpu != b->idle_cpu)
+		return a->idle_cpu < b->idle_cpu ? -1 : 1;
+	return strcmp(wi_names_get(an, a->comm), wi_names_get(bn, b->comm));
+}
+
+bool wi_waste_merge(struct wi_waste *into, struct wi_names *names, const struct wi_waste *from,
+		    const struct wi_names *from_names)
+{
+	bool ok = true;
+
+	into->wall_ns += from->wall_ns;
+	into->cpu_ns += from->cpu_ns;
+	into->task_ns += from->task_ns;
+	for (int i = 0; i < WI_NR_EPISODES; i++)
+		into->episodes[i] += from->episodes[i];
+	if (!from->longest_ns || (into->longest_ns && cmp_longest(into, from, names, from_names) <= 0))
+		return true;
+	into->longest_ns = from->longest_ns;
+	into->longest_start_ns = from->longest_start_ns;
+	into->pid = from->pid;
+	into->comm = m_name_copy(names, from_names, from->comm, &ok);
+	into->waiting_cpu = from->waiting_cpu;
+	into->idle_cpu = from->idle_cpu;
+	return ok;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fans the timeline's hooks out to the metrics, in one fixed order, and gathers their results. */
+#include "analyzer/metrics/priv.h"
+
+/* Time goes on: what changed at the last instant is complete. */
+static inline void advance(struct wi_metrics *m, uint64_t now_ns)
+{
+	if (now_ns <= m->now_ns)
+		return;
+	if (m->waste.nr_dirty)
+		m_waste_settle(m);
+	m->now_ns = now_ns;
+}
+
+static uint32_t task_index(struct wi_metrics *m, const struct wi_task *task)
+{
+	uint32_t i = m_task_find(&m->tasks, task->id);
+
+	if (i != NONE)
+		return i;
+	i = m_task_add(&m->tasks, task->id);
+	if (i == NONE)
+		m->failed = true;
+	return i;
+}
+
+static void on_cpu_changed(void *ctx, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind, const struct wi_task *task)
+{
+	struct wi_metrics *m = ctx;
+	uint32_t index = NONE, group = 0;
+
+	advance(m, now_ns);
+	if (!m_online(&m->lay, cpu))
+		return;
+	if (kind == WI_CPU_BUSY && task) {
+		index = task_index(m, task);
+		if (index != NONE && m->tasks.task[index].bounce != NONE)
+			m_affine_switched_in(m, now_ns, cpu, index);
+	}
+	if (m->lay.max_threads > 1) {
+		if (index != NONE)
+			group = m_smt_group_of(m, task, &m->tasks.task[index]);
+		m_smt_cpu_changed(m, now_ns, cpu, kind, index, group);
+	}
+	m_idle_cpu_changed(m, now_ns, cpu, kind);
+	m_missed_cpu_touched(m, now_ns, cpu);
+}
+
+static void on_idle_changed(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle)
+{
+	struct wi_metrics *m = ctx;
+
+	advance(m, now_ns);
+	if (!m_online(&m->lay, cpu) || wi_mask_test(m->missed.idle, cpu) == idle)
+		return;
+	m_missed_idle_changed(m, now_ns, cpu, idle);
+	m_waste_idle_changed(m, now_ns, cpu, idle);
+	m_idle_idle_changed(m, cpu, idle);
+	if (m->lay.max_threads > 1)
+		m_smt_idle_changed(m, now_ns, cpu, idle);
+}
+
+static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, int delta)
+{
+	struct wi_metrics *m = ctx;
+	uint32_t index = task_index(m, task);
+
+	advance(m, now_ns);
+	if (index == NONE)
+		return;
+	if (delta < 0) {
+		m_waste_wait_end(m, now_ns, index);
+		return;
+	}
+	m_waste_wait_begin(m, now_ns, cpu, task, index);
+	m_missed_cpu_touched(m, now_ns, cpu); /* what joins can end SCHED_IDLE-only, what leaves cannot */
+}
+
+/* ---- wakeups ---- */
+
+static struct m_wake *wake_at(struct wi_metrics *m, uint32_t slot)
+{
+	if (slot >= m->nr_wake) {
+		uint32_t nr = (slot + 64) & ~63u;
+		struct m_wake *wake = realloc(m->wake, nr * sizeof(*wake));
+
+		if (!wake) {
+			m->failed = true;
+			return NULL;
+		}
+		memset(wake + m->nr_wake, 0, (nr - m->nr_wake) * sizeof(*wake));
+		m->wake = wake;
+		m->nr_wake = nr;
+	}
+	return &m->wake[slot];
+}
+
+static void wake_begin(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d)
+{
+	*d = (struct m_wake){ .row = WI_MISSED_NONE,
+			      .placement = WI_PLACED_UNKNOWN,
+			      .prev_distance = WI_DIST_UNKNOWN,
+			      .waker_distance = WI_DIST_UNKNOWN,
+			      .ran_pid = -1,
+			      .ran_comm = WI_NAME_NONE,
+			      .watch = { { .cpu = NONE }, { .cpu = NONE } } };
+	d->counts = w->in_window && m_filter_match(m, w);
+	d->decided = d->counts && w->pub.class_ == WAKEIF_SELECT;
+}
+
+static void on_decision(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
+{
+	struct wi_metrics *m = ctx;
+
+	advance(m, now_ns);
+	struct m_wake *d = wake_at(m, w->slot);
+	if (!d)
+		return;
+	wake_begin(m, w, d);
+	d->seen = true;
+	if (!d->decided)
+		return;
+	m_missed_decision(m, w, d);
+	m_affine_decision(m, w, d);
+	m_idle_decision(m, w, d);
+}
+
+static uint64_t since(uint64_t end_ns, uint64_t start_ns)
+{
+	return start_ns <= end_ns ? end_ns - start_ns : WI_TIME_UNKNOWN;
+}
+
+static void tell_sink(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
+		      const struct m_wake *d)
+{
+	bool open = outcome == WI_OUT_CENSORED;
+	uint64_t end_ns = outcome == WI_OUT_RUN ? w->run_ns : open ? now_ns : 0;
+	bool timed = outcome == WI_OUT_RUN || open;
+	const struct m_watch *watch = d->watch[WATCH_RING].cpu != NONE ? &d->watch[WATCH_RING] : &d->watch[WATCH_CORE];
+	bool missed = watch->cpu != NONE;
+	struct wi_wakeup_verdict v = {
+		.w = w,
+		.outcome = outcome,
+		.latency_ns = timed ? since(end_ns, wi_wakeup_start_ns(w)) : WI_TIME_UNKNOWN,
+		.queue_wait_ns = timed ? since(end_ns, w->enq_ns) : WI_TIME_UNKNOWN,
+		.transit_ns = w->enq_ns != WI_TIME_UNKNOWN && !w->was_running && !w->only_wakeup &&
+					      w->pub.class_ != WAKEIF_FORK
+				      ? since(w->enq_ns, w->pub.wake_ns)
+				      : WI_TIME_UNKNOWN,
+		.placement = d->placement,
+		.row = d->row,
+		.idle_core = d->idle_core,
+		.half_busy = d->half_busy,
+		.decided = d->decided,
+		.stacked_on_waker = d->stacked,
+		.prev_idle_elsewhere = d->prev_idle_elsewhere,
+		.on_sched_idle_only = d->on_sched_idle_only,
+		.chosen_unknown = d->chosen_unknown,
+		.missed_cpu = missed ? watch->cpu : WI_CPU_NONE,
+		.missed_since_ns = missed ? watch->since_ns : WI_TIME_UNKNOWN,
+		.missed_until_ns = missed ? watch->until_ns : WI_TIME_UNKNOWN,
+		.avoidable_ns = missed && timed && w->enq_ns <= end_ns ? m_avoidable_ns(watch, w->enq_ns, end_ns)
+								       : WI_TIME_UNKNOWN,
+		.ran_pid = d->ran_pid,
+		.ran_comm = d->ran_comm,
+		.prev_distance = d->prev_distance,
+		.waker_distance = d->waker_distance,
+	};
+
+	m->opt.sink(m->opt.sink_ctx, &v);
+}
+
+static void on_wakeup_closed(void *ctx, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome)
+{
+	struct wi_metrics *m = ctx;
+
+	advance(m, now_ns);
+	struct m_wake *d = wake_at(m, w->slot);
+	if (!d)
+		return;
+	if (!d->seen) { /* over before it was decided: nothing is known of the choice */
+		wake_begin(m, w, d);
+		if (d->decided)
+			m_missed_undecided(m, d);
+	}
+	if (d->counts) {
+		uint32_t task = w->wakee ? task_index(m, w->wakee) : NONE;
+
+		m_latency_closed(m, w, outcome, d, task);
+		if (d->decided)
+			m_missed_closed(m, now_ns, w, outcome, d);
+		if (d->affine)
+			m_affine_closed(m, w, outcome, task);
+		if (m->opt.sink)
+			tell_sink(m, now_ns, w, outcome, d);
+	}
+	m_missed_unlink(m, d);
+	d->seen = false;
+}
+
+/* ---- the rest ---- */
+
+static void on_migrated(void *ctx, uint64_t now_ns, const struct wi_task *task, uint32_t orig_cpu, uint32_t dest_cpu,
+			bool inferred, bool placement)
+{
+	struct wi_metrics *m = ctx;
+
+	(void)task;
+	advance(m, now_ns);
+	m_migrated(m, now_ns, orig_cpu, dest_cpu, inferred, placement);
+}
+
+static void on_cpu_idle(void *ctx, uint64_t now_ns, uint32_t cpu, uint32_t state)
+{
+	struct wi_metrics *m = ctx;
+
+	if (m_online(&m->lay, cpu))
+		m_idle_cpu_idle(m, now_ns, cpu, state);
+}
+
+static void on_task_gone(void *ctx, uint64_t now_ns, const struct wi_task *task)
+{
+	struct wi_metrics *m = ctx;
+	uint32_t index = m_task_find(&m->tasks, task->id);
+
+	advance(m, now_ns);
+	if (index != NONE) {
+		m_waste_wait_end(m, now_ns, index);
+		m_smt_task_gone(m, now_ns, index, task->cpu);
+		m_affine_task_gone(m, index);
+	}
+	m_tasks_gone(m, task, index == NONE ? NULL : &m->tasks.task[index]);
+	if (index != NONE)
+		m_task_del(&m->tasks, index);
+}
+
+/* ---- life ---- */
+
+static bool copy_rules(struct wi_metrics *m)
+{
+	size_t nr = m->opt.nr_group_rules;
+
+	if (m->opt.smt_group != WI_GROUP_MAP || !nr)
+		return true;
+	m->map_pid = calloc(nr, sizeof(*m->map_pid));
+	m->map_comm = calloc(nr, sizeof(*m->map_comm));
+	m->map_group = calloc(nr, sizeof(*m->map_group));
+	if (!m->map_pid || !m->map_comm || !m->map_group)
+		return false;
+	for (m->nr_map = 0; m->nr_map < nr; m->nr_map++) {
+		const struct wi_group_rule *rule = &m->opt.group_rules[m->nr_map];
+
+		m->map_pid[m->nr_map] = rule->pid;
+		m->map_group[m->nr_map] = strdup(rule->group);
+		m->map_comm[m->nr_map] = rule->comm ? strdup(rule->comm) : NULL;
+		if (!m->map_group[m->nr_map] || (rule->comm && !m->map_comm[m->nr_map])) {
+			m->nr_map++;
+			return false;
+		}
+	}
+	return true;
+}
+
+static void rules_fini(struct wi_metrics *m)
+{
+	for (size_t i = 0; i < m->nr_map; i++) {
+		free(m->map_comm[i]);
+		free(m->map_group[i]);
+	}
+	free(m->map_comm);
+	free(m->map_group);
+	free(m->map_pid);
+}
+
+struct wi_metrics *wi_metrics_new(const struct wi_metrics_opts *opts, struct wi_err *err)
+{
+	struct wi_metrics *m = calloc(1, sizeof(*m));
+
+	if (!m) {
+		wi_err_nomem(err);
+		return NULL;
+	}
+	m->opt = *opts;
+	m->rows.max = opts->max_tasks ? opts->max_tasks : 1024;
+	m->obs = (struct wi_timeline_observer){
+		.ctx = m,
+		.cpu_changed = on_cpu_changed,
+		.idle_changed = on_idle_changed,
+		.wait_changed = on_wait_changed,
+		.decision = on_decision,
+		.wakeup_closed = on_wakeup_closed,
+		.migrated = on_migrated,
+		.cpu_idle = on_cpu_idle,
+		.task_gone = on_task_gone,
+	};
+	if (!m_layout_init(&m->lay, opts->topology) || !m_tasktab_init(&m->tasks) || !copy_rules(m) ||
+	    !m_latency_init(m) || !m_missed_init(m) || !m_waste_init(m) || !m_smt_init(m) || !m_idle_init(m)) {
+		wi_err_nomem(err);
+		wi_metrics_free(m);
+		return NULL;
+	}
+	if (!m_filter_init(m, err)) {
+		wi_metrics_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+const struct wi_timeline_observer *wi_metrics_observer(struct wi_metrics *m)
+{
+	return &m->obs;
+}
+
+void wi_metrics_bind(struct wi_metrics *m, struct wi_timeline *tl)
+{
+	uint64_t start_ns = wi_timeline_window_start_ns(tl);
+
+	m->tl = tl;
+	m->start_ns = start_ns;
+	m_waste_start(m, start_ns);
+	m_smt_start(m, start_ns);
+	m_idle_start(m, start_ns);
+}
+
+static bool gather(struct wi_metrics *m, struct wi_results *r)
+{
+	const struct wi_timeline_quality *q = wi_timeline_quality(m->tl);
+	uint64_t end_ns = q->window_end_ns;
+	uint64_t online = wi_mask_weight(m->lay.topo->online, m->lay.words);
+
+	r->nr_traces = 1;
+	r->quality = *q;
+	r->window_ns = end_ns > q->window_start_ns ? end_ns - q->window_start_ns : 0;
+	r->cpu_ns = r->window_ns * online;
+	r->migrations = m->migrations;
+	return m_waste_finish(m, r, end_ns) && m_latency_finish(m, r) && m_missed_finish(m, r, end_ns) &&
+	       m_smt_finish(m, r, end_ns) && m_affine_finish(m, r) && m_idle_finish(m, r, end_ns) &&
+	       m_tasks_finish(m, r);
+}
+
+const struct wi_results *wi_metrics_finish(struct wi_metrics *m, struct wi_err *err)
+{
+	if (m->results)
+		return m->results;
+	m->results = wi_results_new(err);
+	if (!m->results)
+		return NULL;
+	if (!gather(m, m->results) || m->failed) {
+		wi_results_free(m->results);
+		m->results = NULL;
+		wi_err_nomem(err);
+	}
+	return m->results;
+}
+
+struct wi_results *wi_metrics_take(struct wi_metrics *m)
+{
+	struct wi_results *r = m->results;
+
+	m->results = NULL;
+	return r;
+}
+
+void wi_metrics_free(struct wi_metrics *m)
+{
+	if (!m)
+		return;
+	m_latency_fini(m);
+	m_missed_fini(m);
+	m_waste_fini(m);
+	m_smt_fini(m);
+	m_affine_fini(m);
+	m_idle_fini(m);
+	m_filter_fini(m);
+	m_tasktab_fini(&m->tasks);
+	wi_task_results_fini(&m->rows);
+	rules_fini(m);
+	m_layout_fini(&m->lay);
+	free(m->wake);
+	wi_results_free(m->results);
+	free(m);
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of this room share. One part a metric; metrics.c calls them in a fixed order. CPUs and tasks are
+ * indices; nothing here allocates in a hook but to grow a table.
+ */
+#ifndef WI_METRICS_PRIV_H
+#define WI_METRICS_PRIV_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/cpumask.h"
+#include "analyzer/metrics/metrics.h"
+
+#define NONE UINT32_MAX
+#define KERNEL_5_4 (5u << 16 | 4u << 8)
+
+/* ---- layout.c: the topology as the metrics need it ---- */
+
+/* One partition of the CPUs; scopes with the same partition share it. */
+struct m_level {
+	enum wakeif_scope scope; /* the nearest scope that it stands for */
+	uint32_t nr_groups;
+	const uint32_t *group; /* by CPU */
+	const wakeif_word *const *span;
+	bool trivial; /* no group has two online CPUs */
+};
+
+struct m_layout {
+	const struct wakeif_topology *topo;
+	uint32_t nr_cpus, words;
+	wakeif_word *candidates; /* online, not isolated */
+	uint32_t nr_levels, level_of[WAKEIF_NR_SCOPES];
+	struct m_level level[WAKEIF_NR_SCOPES];
+	uint32_t nr_cores;
+	uint32_t *core_threads;	  /* by core: online CPUs */
+	uint32_t *core_first;	  /* by core: index of its first online CPU in core_cpu */
+	uint32_t *core_cpu;	  /* online CPUs, core by core */
+	uint32_t *thread;	  /* by CPU: index within its core */
+	uint32_t *package_online; /* by package */
+	uint32_t max_threads;
+};
+
+bool m_layout_init(struct m_layout *l, const struct wakeif_topology *topo);
+void m_layout_fini(struct m_layout *l);
+enum wi_distance m_distance(const struct wakeif_topology *t, uint32_t a, uint32_t b);
+/* "0-3,8" of mask & also (also may be NULL); malloced, NULL: out of memory. */
+char *m_cpu_list(const wakeif_word *mask, const wakeif_word *also, uint32_t words);
+
+static inline bool m_online(const struct m_layout *l, uint32_t cpu)
+{
+	return wi_mask_test(l->topo->online, cpu);
+}
+
+static inline bool m_same_llc(const struct wakeif_topology *t, uint32_t a, uint32_t b)
+{
+	return t->group[WAKEIF_LLC][a] == t->group[WAKEIF_LLC][b];
+}
+
+/* ---- tasktab.c: what the metrics keep of a living task, found by its id ---- */
+
+struct m_task {
+	uint32_t id; /* 0: free */
+	int32_t pid;
+	uint32_t comm;
+	/* idle_while_waiting.c */
+	uint32_t wait_cpu, wait_next, wait_prev; /* wait_cpu NONE: does not wait, or is not counted */
+	uint64_t wait_since_ns;
+	uint32_t mask;			 /* number of its affinity mask; NONE: not yet asked */
+	uint32_t mask_comm;		 /* name at that time: an inferred mask can change with the name */
+	const wakeif_word *mask_allowed; /* pointer at that time, never followed */
+	/* smt.c */
+	uint32_t nr_threads; /* threads on which it is current: one, or more when clocks disagree */
+	uint32_t group, group_comm;
+	bool group_known;
+	uint64_t corun_ns, alone_ns, smt_unknown_ns;
+	/* latency.c */
+	uint64_t wakeups, queue_wait_ns;
+	struct wi_chist latency;
+	/* affine.c */
+	uint32_t bounce; /* first of its watches; NONE */
+};
+
+struct m_tasktab {
+	struct m_task *task;
+	uint32_t cap, nr_used, free_head; /* free ones are linked by wait_next */
+	uint32_t *hash;			  /* index + 1; 0 empty */
+	uint32_t hash_mask, nr_live;
+};
+
+bool m_tasktab_init(struct m_tasktab *t);
+void m_tasktab_fini(struct m_tasktab *t);
+uint32_t m_task_add(struct m_tasktab *t, uint32_t id); /* NONE: out of memory */
+void m_task_del(struct m_tasktab *t, uint32_t index);
+
+static inline uint32_t m_task_find(const struct m_tasktab *t, uint32_t id)
+{
+	for (uint32_t h = id & t->hash_mask;; h = (h + 1) & t->hash_mask) {
+		uint32_t i = t->hash[h];
+
+		if (!i)
+			return NONE;
+		if (t->task[i - 1].id == id)
+			return i - 1;
+	}
+}
+
+/* ---- one open wakeup, by its slot ---- */
+
+struct m_watch {	     /* on a missed CPU: when does it first stop being idle? */
+	uint32_t cpu;	     /* NONE: none */
+	uint32_t next, prev; /* watch numbers: slot * 2 + which */
+	bool linked;
+	uint64_t since_ns, until_ns;
+};
+
+enum { WATCH_RING, WATCH_CORE, NR_WATCHES };
+
+struct m_wake {
+	bool decided; /* SELECT, counts, and its decision was seen */
+	bool seen;    /* its decision was seen */
+	bool counts;
+	bool stacked, prev_idle_elsewhere, on_sched_idle_only, chosen_unknown, touched_idle_package;
+	uint8_t row, idle_core, half_busy, placement, prev_distance, waker_distance;
+	bool affine; /* counts in wake_affine */
+	int32_t ran_pid;
+	uint32_t ran_comm;
+	struct m_watch watch[NR_WATCHES];
+};
+
+/* ---- parts ---- */
+
+struct m_worst { /* a candidate of worst[] */
+	struct wi_worst_row row;
+	uint64_t missed_since_ns;
+	uint32_t next; /* of those whose missed CPU still idles, by CPU; NONE */
+	bool idles;
+};
+
+struct m_missed {
+	struct wi_missed_results r;
+	uint32_t *watch_head;  /* by CPU: watch number; NONE */
+	uint32_t *worst_head;  /* by CPU: index into worst; NONE */
+	struct m_worst *worst; /* heap order is in heap[]: the least of them first */
+	uint32_t *heap;
+	uint32_t nr_worst, max_worst;
+	uint32_t *core_idle;	/* by core: CPUs with idle(c) */
+	wakeif_word *idle_core; /* CPUs of cores that are idle altogether */
+	wakeif_word *idle;	/* idle(c), as told by the hooks */
+	wakeif_word *scratch_idle, *scratch_cand, *scratch_core;
+	bool sched_idle_rule;
+};
+
+struct m_mask_count {
+	uint32_t mask, nr;
+};
+
+struct m_mask_bag { /* which restricted masks wait here, and how often */
+	struct m_mask_count *item;
+	uint32_t nr, cap;
+};
+
+struct m_waste_group {
+	uint32_t nr_idle;  /* idle candidates */
+	uint32_t nr_wait;  /* waiting tasks */
+	uint32_t nr_cover; /* of them with an affinity that covers the group's candidates */
+	uint32_t nr_wcpus; /* CPUs with waiting tasks */
+	uint32_t nr_ccpus; /* of them with a covering one */
+	uint32_t pairs, cpu_pairs;
+	bool dirty;
+	struct m_mask_bag restricted;
+};
+
+struct m_waste_level {
+	struct m_waste_group *group;
+	uint64_t since_ns;
+	uint64_t pairs, cpu_pairs; /* sums over groups */
+	uint64_t episode_ns;	   /* start of the present one; valid while pairs > 0 */
+	struct wi_waste r;
+	uint32_t *ended; /* groups whose pairs went to 0 at this instant */
+	uint32_t nr_ended;
+};
+
+struct m_waste_cpu {
+	uint32_t head; /* first waiting task; NONE */
+	uint32_t nr_wait;
+	uint32_t nr_cover[WAKEIF_NR_SCOPES]; /* by level */
+	struct m_mask_bag restricted;	     /* masks that do not cover the machine */
+	uint64_t idle_since_ns;
+	bool idle, candidate;
+};
+
+struct m_left { /* what ceased at the present instant, for the names of an episode that it ends */
+	uint64_t since_ns;
+	int32_t pid; /* WI_PID_NONE: an idle CPU */
+	uint32_t comm, cpu;
+};
+
+struct m_mask {
+	wakeif_word *words;
+	bool covers_all;
+};
+
+struct m_waste {
+	struct m_waste_level level[WAKEIF_NR_SCOPES];
+	struct m_waste_cpu *cpu;
+	struct m_mask *mask;
+	uint32_t nr_masks, cap_masks;
+	uint32_t *mask_hash; /* number + 1 */
+	uint32_t mask_hash_mask;
+	wakeif_word *restricted_cpus; /* CPUs with a waiting task whose mask does not cover the machine */
+	wakeif_word *idle;	      /* idle candidates */
+	uint32_t *dirty;	      /* level << 28 | group */
+	uint32_t nr_dirty;
+	struct m_left *left;
+	uint32_t nr_left, cap_left;
+	/* matching.c: scratch */
+	uint32_t *parent_of, *queue, *owner_of;
+	wakeif_word *seen, *adjacent;
+	uint32_t cap_adjacent;
+};
+
+struct m_core {
+	uint64_t since_ns;
+	uint32_t nr_busy, nr_unknown, nr_idle; /* busy, unknown: kind; idle: idle(c) */
+	uint32_t pair0;			       /* first of its pair slots */
+	bool corun, idle, has_candidate;
+	uint64_t unknown_ns;
+};
+
+struct m_thread { /* by CPU */
+	uint8_t kind;
+	uint32_t task; /* index; NONE */
+	uint32_t group;
+};
+
+struct m_pair_slot {
+	uint64_t key;	/* of the pair that it held last */
+	uint32_t index; /* into the pair table */
+	bool on;
+};
+
+struct m_corun_level {
+	uint32_t *nr_corun, *nr_idle, *min; /* by group */
+	uint64_t sum, since_ns, ns;
+};
+
+struct m_smt {
+	struct m_core *core;
+	struct m_thread *thread;
+	uint64_t *busy_ns; /* core_first[core] + core + n */
+	struct m_pair_slot *slot;
+	struct m_corun_level level[WAKEIF_NR_SCOPES]; /* only those that a wide scope uses */
+	bool level_used[WAKEIF_NR_SCOPES];
+	uint64_t *pair_key, *pair_ns;
+	uint32_t nr_pairs, cap_pairs;
+	uint32_t *pair_hash, pair_hash_mask;
+	uint64_t folded_ns;
+};
+
+struct m_bounce {
+	uint64_t until_ns;
+	uint32_t llc, next;
+	uint8_t context;
+};
+
+struct m_affine {
+	struct wi_affine_results r;
+	struct m_bounce *node;
+	uint32_t nr_nodes, cap_nodes, free_head;
+};
+
+struct m_idle_group {
+	uint32_t nr_busy, nr_unknown;
+	uint8_t state;		  /* enum wi_cpu_kind */
+	uint64_t since_ns, ns[3]; /* by enum wi_cpu_kind */
+};
+
+enum { IDLE_CORE, IDLE_LLC, IDLE_PACKAGE, NR_IDLE_TABLES };
+
+struct m_cstate_cpu {
+	uint32_t nr, cap, current; /* current: index; NONE */
+	uint64_t since_ns;
+	struct m_cstate {
+		uint32_t state;
+		uint64_t ns, entries;
+	} * item;
+};
+
+struct m_idle {
+	uint8_t *kind;		      /* by CPU */
+	uint64_t *since_ns, (*ns)[3]; /* by CPU */
+	struct m_idle_group *table[NR_IDLE_TABLES];
+	uint32_t *package_idle;	     /* idle(c) in it */
+	struct m_cstate_cpu *cstate; /* NULL until a cpu_idle event comes */
+	uint64_t touched, dropped;
+};
+
+struct m_split {
+	struct wi_split_row *row;
+	uint32_t nr, cap;
+	uint32_t *hash, hash_mask; /* by waker only */
+};
+
+struct m_latency {
+	struct wi_wakeup_results wakeups;
+	struct wi_latency_results r;
+	struct m_split by_cpu, by_waker;
+};
+
+struct m_filter {
+	const wakeif_word *cpus;
+	int32_t *pids; /* sorted */
+	size_t nr_pids;
+	void *regex;   /* regex_t; NULL */
+	uint8_t *comm; /* by name id: 0 not asked, 1 matches, 2 does not */
+	uint32_t nr_comm;
+};
+
+struct wi_metrics {
+	struct wi_metrics_opts opt;
+	struct wi_timeline *tl;
+	struct wi_timeline_observer obs;
+	struct m_layout lay;
+	uint64_t now_ns;
+	uint64_t start_ns; /* of the window */
+	bool failed;	   /* out of memory in a hook */
+	struct m_tasktab tasks;
+	struct m_wake *wake; /* by slot */
+	uint32_t nr_wake;
+	struct m_filter filter;
+	struct m_latency latency;
+	struct m_missed missed;
+	struct m_waste waste;
+	struct m_smt smt;
+	struct m_affine affine;
+	struct m_idle idle;
+	struct wi_migration_results migrations;
+	struct wi_task_results rows;  /* of tasks that are gone; names of the timeline's table until finish */
+	char **map_comm, **map_group; /* user map: copies */
+	int32_t *map_pid;
+	size_t nr_map;
+	struct wi_results *results;
+};
+
+/* latency.c */
+bool m_latency_init(struct wi_metrics *m);
+void m_latency_fini(struct wi_metrics *m);
+void m_latency_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_outcome outcome, const struct m_wake *d,
+		      uint32_t task);
+bool m_latency_finish(struct wi_metrics *m, struct wi_results *r);
+
+/* missed_idle.c, worst.c */
+bool m_missed_init(struct wi_metrics *m);
+void m_missed_fini(struct wi_metrics *m);
+void m_missed_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle);
+void m_missed_cpu_touched(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu);
+void m_missed_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
+void m_missed_undecided(struct wi_metrics *m, struct m_wake *d); /* SELECT, but its decision was not seen */
+void m_missed_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
+		     struct m_wake *d);
+void m_missed_unlink(struct wi_metrics *m, struct m_wake *d);
+uint64_t m_avoidable_ns(const struct m_watch *watch, uint64_t enq_ns, uint64_t run_ns);
+bool m_missed_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
+void m_worst_offer(struct wi_metrics *m, const struct wi_worst_row *row, const struct m_watch *watch);
+void m_worst_idle_ended(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu);
+bool m_worst_finish(struct wi_metrics *m, struct wi_missed_results *out, struct wi_names *names, uint64_t end_ns);
+int m_worst_cmp(const struct wi_worst_row *a,
+		const struct wi_worst_row *b); /* < 0: a is worse; names are not compared */
+
+/* idle_while_waiting.c, matching.c */
+bool m_waste_init(struct wi_metrics *m);
+void m_waste_start(struct wi_metrics *m, uint64_t start_ns);
+void m_waste_fini(struct wi_metrics *m);
+void m_waste_settle(struct wi_metrics *m); /* works off what changed at m->now_ns, before time goes on */
+void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle);
+void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task,
+			uint32_t index);
+void m_waste_wait_end(struct wi_metrics *m, uint64_t now_ns, uint32_t index);
+bool m_waste_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
+void m_match_group(struct wi_metrics *m, uint32_t level, uint32_t group, uint32_t *pairs, uint32_t *cpu_pairs);
+bool m_match_init(struct wi_metrics *m);
+void m_match_fini(struct wi_metrics *m);
+
+/* smt.c, smt_pairs.c */
+bool m_smt_init(struct wi_metrics *m);
+void m_smt_start(struct wi_metrics *m, uint64_t start_ns);
+void m_smt_fini(struct wi_metrics *m);
+void m_smt_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind, uint32_t task,
+		       uint32_t group);
+void m_smt_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle);
+void m_smt_task_gone(struct wi_metrics *m, uint64_t now_ns, uint32_t task, uint32_t last_cpu);
+bool m_smt_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
+uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct m_task *t);
+uint32_t m_pair_index(struct wi_metrics *m, uint64_t key); /* NONE: folded, or out of memory */
+bool m_pairs_finish(struct wi_metrics *m, struct wi_results *r);
+
+/* affine.c */
+void m_affine_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
+void m_affine_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_outcome outcome, uint32_t task);
+void m_affine_switched_in(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, uint32_t task);
+void m_affine_task_gone(struct wi_metrics *m, uint32_t task);
+void m_affine_fini(struct wi_metrics *m);
+bool m_affine_finish(struct wi_metrics *m, struct wi_results *r);
+
+/* idle.c */
+bool m_idle_init(struct wi_metrics *m);
+void m_idle_start(struct wi_metrics *m, uint64_t start_ns);
+void m_idle_fini(struct wi_metrics *m);
+void m_idle_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind);
+void m_idle_idle_changed(struct wi_metrics *m, uint32_t cpu, bool idle);
+void m_idle_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
+void m_idle_cpu_idle(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, uint32_t state);
+bool m_idle_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
+
+/* migrations.c */
+void m_migrated(struct wi_metrics *m, uint64_t now_ns, uint32_t orig_cpu, uint32_t dest_cpu, bool inferred,
+		bool placement);
+
+/* tasks.c */
+void m_tasks_gone(struct wi_metrics *m, const struct wi_task *task, struct m_task *t);
+bool m_tasks_finish(struct wi_metrics *m, struct wi_results *r);
+
+/* filter.c */
+bool m_filter_init(struct wi_metrics *m, struct wi_err *err);
+void m_filter_fini(struct wi_metrics *m);
+bool m_filter_match(struct wi_metrics *m, const struct wi_wakeup *w);
+
+/* results.c: id of the same text in another table; WI_NAME_NONE when out of memory (ok is then cleared) */
+uint32_t m_name_copy(struct wi_names *to, const struct wi_names *from, uint32_t id, bool *ok);
+
+/* Adds to a histogram; out of memory is remembered and reported at finish. */
+static inline void m_hist_add(struct wi_metrics *m, struct wi_hist *h, uint64_t ns)
+{
+	if (!wi_hist_add(h, ns))
+		m->failed = true;
+}
+
+/* Part of (from, to] that lies in the window; start_ns is from or the window's start, never later than to. */
+static inline uint64_t m_elapsed(uint64_t *since_ns, uint64_t now_ns)
+{
+	if (now_ns <= *since_ns)
+		return 0;
+	uint64_t ns = now_ns - *since_ns;
+	*since_ns = now_ns;
+	return ns;
+}
+
+#endif
