@@ -253,17 +253,43 @@ static void show(const struct record *r, char **argv)
 	fputc('\n', stderr);
 }
 
+/* What the helper says through its pipe: "pid N" when it starts, "status N" when the command has ended. */
+struct answer {
+	int fd; /* does not block */
+	char text[64];
+	size_t len;
+};
+
+static int answer(struct answer *a, const char *key)
+{
+	ssize_t n;
+
+	while (a->len < sizeof(a->text) - 1 && (n = read(a->fd, a->text + a->len, sizeof(a->text) - 1 - a->len)) > 0)
+		a->len += (size_t)n;
+	a->text[a->len] = '\0';
+	const char *at = strstr(a->text, key);
+	return at && strchr(at, '\n') ? atoi(at + strlen(key)) : -1;
+}
+
+static pid_t helper_pid(void *ctx)
+{
+	return answer(ctx, "pid ");
+}
+
 /* Runs trace-cmd with the helper and the command under it; status: what the helper says of the command, -1 if nothing.
  */
 static bool run(struct record *r, int *status, struct wi_err *err)
 {
-	char kb[16], fd[16], secs[16], pid[16], answer[32] = "";
+	char kb[16], fd[16], secs[16], pid[16];
+	struct answer said = { 0 };
 	struct args a = { 0 };
 	int pipefd[2];
 	char **argv;
 
 	if (pipe2(pipefd, O_CLOEXEC))
 		return wi_err_set(err, WI_EIO, "pipe: %s", strerror(errno));
+	said.fd = pipefd[0];
+	fcntl(said.fd, F_SETFL, O_NONBLOCK);
 	snprintf(kb, sizeof(kb), "%u", r->buffer_kb);
 	snprintf(fd, sizeof(fd), "%d", pipefd[1]);
 	snprintf(secs, sizeof(secs), "%u", r->duration);
@@ -295,16 +321,15 @@ static bool run(struct record *r, int *status, struct wi_err *err)
 	argv = with_command(&a, r->command, err);
 	int rc = -1;
 	if (argv) {
-		struct wi_run how = { .keep_fd = pipefd[1] };
+		struct wi_run how = { .keep_fd = pipefd[1], .signal_to = helper_pid, .ctx = &said };
 
 		show(r, argv);
 		rc = wi_run(argv, &how, err);
 		free(argv);
 	}
 	close(pipefd[1]);
-	ssize_t n = rc < 0 ? 0 : read(pipefd[0], answer, sizeof(answer) - 1);
+	*status = answer(&said, "status ");
 	close(pipefd[0]);
-	*status = n > 0 && answer[0] >= '0' && answer[0] <= '9' ? atoi(answer) : -1;
 	if (rc > 0)
 		return wi_err_set(err, WI_EIO, "trace-cmd record failed: status %d", rc);
 	return !rc;

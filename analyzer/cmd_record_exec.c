@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #include "analyzer/cmd.h"
-#include "analyzer/record/machine.h"
 #include "analyzer/record/run.h"
+#include "analyzer/record/slim.h"
 #include "analyzer/record/tracefs.h"
+#include "analyzer/topology/capture.h"
 
 struct helper {
 	const char *tracefs, *instance, *user, *root;
@@ -47,7 +48,7 @@ static const struct argp_option options[] = {
 	{ "wait", KEY_WAIT, NULL, 0, "without COMMAND: wait for a signal, --duration or --pid", 2 },
 	{ "pid", KEY_PID, "PID", 0, "with --wait: until this process ends", 2 },
 	{ "duration", KEY_DURATION, "SECONDS", 0, "at most so long", 2 },
-	{ "status-fd", KEY_STATUS_FD, "N", 0, "write the command's exit status there", 2 },
+	{ "status-fd", KEY_STATUS_FD, "N", 0, "write our pid and the command's exit status there", 2 },
 	{ "help", 'h', NULL, 0, "give this help list", -1 },
 	{ "usage", KEY_USAGE, NULL, 0, "give a short usage message", -1 },
 	{ 0 },
@@ -124,15 +125,15 @@ static const struct argp argp = {
 
 static bool write_markers(const struct helper *h, struct wi_err *err)
 {
-	struct wi_filetree *all = wi_filetree_new(), *slim = NULL;
+	struct wi_filetree *all = NULL, *slim = NULL;
 	struct wi_tracefs fs;
 	uint32_t nr = 0, failed = 0;
 
-	bool ok = (all || wi_err_nomem(err)) && wi_tracefs_find(&fs, h->tracefs, err) &&
-		  wi_machine_capture(all, h->root, err);
-	if (ok)
+	if (wi_tracefs_find(&fs, h->tracefs, err))
+		all = wi_capture_root(h->root, true, err);
+	if (all)
 		slim = wi_machine_slim(all, err);
-	ok = slim && wi_tracefs_write_markers(&fs, h->instance, slim, &nr, &failed, err);
+	bool ok = slim && wi_tracefs_write_markers(&fs, h->instance, slim, &nr, &failed, err);
 	if (ok && failed)
 		ok = wi_err_set(err, WI_EIO, "the kernel took %u of %u markers: is tracing on?", nr - failed, nr);
 	wi_filetree_free(slim);
@@ -165,6 +166,12 @@ int wi_cmd_record_exec(int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &h);
 	if (h.status_fd >= 0)
 		fcntl(h.status_fd, F_SETFD, FD_CLOEXEC);
+	/* Whoever interrupts wants the recording to end, not to lose it: a signal that comes now counts when we wait.
+	 */
+	if (h.wait)
+		wi_hold_signals();
+	if (h.status_fd >= 0)
+		dprintf(h.status_fd, "pid %d\n", (int)getpid());
 	/* A trace without markers is better than none: the command runs all the same. */
 	if (!h.no_markers && !write_markers(&h, &marker_err)) {
 		fprintf(stderr, "wakeif: the trace will lack topology and tasks: %s\n", marker_err.msg);
@@ -178,6 +185,6 @@ int wi_cmd_record_exec(int argc, char **argv)
 	if (err.code)
 		fprintf(stderr, "wakeif: %s\n", err.msg);
 	if (h.status_fd >= 0)
-		dprintf(h.status_fd, "%d\n", status);
+		dprintf(h.status_fd, "status %d\n", status);
 	return status;
 }

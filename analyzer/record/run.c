@@ -69,6 +69,15 @@ static void our_signals(sigset_t *set)
 	sigaddset(set, SIGCHLD);
 }
 
+void wi_hold_signals(void)
+{
+	sigset_t set;
+
+	our_signals(&set);
+	sigdelset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 /* In the child; reports a failure as errno through the pipe, which closes by itself when exec succeeds. */
 static _Noreturn void child(char *const *argv, const struct wi_run *how, const sigset_t *mask, int report)
 {
@@ -100,15 +109,17 @@ static int timer_fd(uint32_t secs)
 }
 
 /* Only what one process sent us on purpose: the terminal's own signals reach the child as well. */
-static void pass_on(pid_t pid, const struct signalfd_siginfo *s)
+static void pass_on(pid_t pid, const struct wi_run *how, const struct signalfd_siginfo *s)
 {
+	pid_t to = how->signal_to ? how->signal_to(how->ctx) : 0;
+
 	if (s->ssi_code <= 0)
-		kill(pid, (int)s->ssi_signo);
+		kill(to > 0 ? to : pid, (int)s->ssi_signo);
 }
 
-static int wait_child(pid_t pid, uint32_t stop_secs, int sfd)
+static int wait_child(pid_t pid, const struct wi_run *how, int sfd)
 {
-	struct pollfd p[2] = { { .fd = sfd, .events = POLLIN }, { .fd = timer_fd(stop_secs), .events = POLLIN } };
+	struct pollfd p[2] = { { .fd = sfd, .events = POLLIN }, { .fd = timer_fd(how->stop_secs), .events = POLLIN } };
 	int status;
 
 	for (;;) {
@@ -120,7 +131,7 @@ static int wait_child(pid_t pid, uint32_t stop_secs, int sfd)
 		if (poll(p, 2, -1) < 0)
 			continue;
 		if (p[0].revents && read(sfd, &s, sizeof(s)) == sizeof(s) && s.ssi_signo != SIGCHLD)
-			pass_on(pid, &s);
+			pass_on(pid, how, &s);
 		if (p[1].fd >= 0 && p[1].revents) {
 			kill(pid, SIGTERM);
 			close(p[1].fd);
@@ -157,7 +168,7 @@ int wi_run(char *const *argv, const struct wi_run *how, struct wi_err *err)
 	if (read(pipefd[0], &error, sizeof(error)) == sizeof(error))
 		wi_err_set(err, WI_EIO, "cannot run %.200s%s%.100s: %s", argv[0], how->user ? " as user " : "",
 			   how->user ? how->user : "", strerror(error));
-	status = wait_child(pid, how->stop_secs, sfd);
+	status = wait_child(pid, how, sfd);
 out:
 	for (int i = 0; i < 2; i++)
 		if (pipefd[i] >= 0)

@@ -17,6 +17,9 @@ struct wi_run {
 	int keep_fd;	    /* stays open in the child; -1: none */
 	uint32_t stop_secs; /* > 0: SIGTERM after so many seconds */
 	const char *user;   /* NULL: as we are; else run as this user */
+	/* Whom signals sent to us alone go to; 0 or NULL: the child. */
+	pid_t (*signal_to)(void *ctx);
+	void *ctx;
 };
 
 /*
@@ -28,6 +31,9 @@ int wi_run(char *const *argv, const struct wi_run *how, struct wi_err *err);
 
 /* Drops to the user's uid, gid and groups. False: err set. */
 bool wi_become_user(const char *user, struct wi_err *err);
+
+/* From now on SIGINT, SIGTERM and SIGHUP are kept until wi_wait() looks at them. */
+void wi_hold_signals(void);
 
 /*
  * Waits until SIGINT, SIGTERM or SIGHUP comes, secs (0: no limit) have passed, or the process pid (0: none) has ended.

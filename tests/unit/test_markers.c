@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "analyzer/record/machine.h"
 #include "analyzer/record/marker_encode.h"
+#include "analyzer/record/slim.h"
 #include "analyzer/topology/markers.h"
 
 /* The chunks of one set. */

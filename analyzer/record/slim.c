@@ -1,51 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyzer/record/machine.h"
+#include "analyzer/record/slim.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "analyzer/record/tasks.h"
-
-#define VERBOSE "sys/kernel/debug/sched/verbose"
 #define SCHEDSTAT "proc/schedstat"
 #define CPUINFO "proc/cpuinfo"
 #define CPU_DIR "sys/devices/system/cpu/cpu"
-
-/* Writes Y or N to the kernel's switch; returns what it was before ('Y', 'N'), 0 if there is none or it is closed. */
-static char set_verbose(const char *root, char value)
-{
-	char path[PATH_MAX], was = 0;
-	int fd;
-
-	if ((size_t)snprintf(path, sizeof(path), "%s/" VERBOSE, root) >= sizeof(path))
-		return 0;
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	if (read(fd, &was, 1) != 1 || (was != 'Y' && was != 'N'))
-		was = 0;
-	if (was && was != value && pwrite(fd, value == 'Y' ? "Y\n" : "N\n", 2, 0) != 2)
-		was = 0;
-	close(fd);
-	return was;
-}
-
-bool wi_machine_capture(struct wi_filetree *t, const char *root, struct wi_err *err)
-{
-	char proc[PATH_MAX];
-
-	if ((size_t)snprintf(proc, sizeof(proc), "%s/proc", strcmp(root, "/") ? root : "") >= sizeof(proc))
-		return wi_err_at(err, WI_EIO, root, WI_NO_OFFSET, "path too long");
-	bool was_quiet = set_verbose(root, 'Y') == 'N';
-	bool ok = wi_filetree_add_dir(t, root, err);
-	if (was_quiet)
-		set_verbose(root, 'N');
-	return ok && wi_tasks_capture(t, proc, err);
-}
 
 /* Length of the first n blank-separated words of a line. */
 static size_t words_len(const char *line, size_t len, int n)
