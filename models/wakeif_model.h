@@ -91,7 +91,7 @@ struct wakeif_topology {
 	X(SELF, "self")		/* the task woke itself */                            \
 	X(ONRQ, "onrq")		/* it had not left the run queue: no decision */      \
 	X(ONCPU, "oncpu")	/* it was being switched out: queued where it was */  \
-	X(DELAYED, "delayed")	/* probably a delayed dequeue (6.12+) */              \
+	X(DELAYED, "delayed")	/* known to be a delayed dequeue (6.12+): no decision */ \
 	X(PINNED, "pinned")	/* one CPU allowed */                                 \
 	X(FALLBACK, "fallback") /* previous CPU not allowed any more */               \
 	X(FORK, "fork")                                                               \

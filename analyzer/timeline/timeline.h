@@ -82,6 +82,7 @@ struct wi_wakeup {
 	bool in_window;		/* t_wake lies in the window: it counts */
 	bool moved;		/* chosen_cpu != prev_cpu */
 	bool was_running;	/* the wakee had not been switched out at sched_waking: latency counts from enq_ns */
+	bool maybe_delayed;	/* SELECT, but it may have been a delayed dequeue with no decision (6.12+) */
 	bool only_wakeup;	/* no sched_waking (kernel before 4.3): wake_ns is the sched_wakeup */
 };
 

@@ -157,19 +157,6 @@ static bool proved_blocked(const struct wi_timeline *tl, const struct open_wakeu
 	return prev->kind == WI_CPU_IDLE || prev->last_idle_ns >= t->unknown_since_ns;
 }
 
-static bool idle_candidate_in_llc(const struct wi_timeline *tl, const struct open_wakeup *o, uint32_t c)
-{
-	const struct wakeif_topology *topo = tl->topo;
-	uint32_t g = topo->group[WAKEIF_LLC][c];
-
-	if (g == UINT32_MAX)
-		return false;
-	for (uint32_t i = 0; i < tl->words; i++)
-		if (tl->idle[i] & topo->span[WAKEIF_LLC][g][i] & o->w.pub.allowed[i] & ~topo->isolated[i])
-			return true;
-	return false;
-}
-
 static bool share_llc(const struct wakeif_topology *topo, uint32_t a, uint32_t b)
 {
 	return topo->group[WAKEIF_LLC][a] == topo->group[WAKEIF_LLC][b];
@@ -186,14 +173,17 @@ static bool is_oncpu(const struct wi_timeline *tl, const struct open_wakeup *o)
 	       (!share_llc(tl->topo, w->pub.waker_cpu, prev) || others_queued(tl, o, prev) == 0);
 }
 
-static bool is_delayed(const struct wi_timeline *tl, const struct open_wakeup *o)
+/*
+ * 6.12+: a task that blocked with negative lag stays queued until it is picked; woken before, no CPU is chosen for it.
+ * The trace shows when that is possible, not whether it happened (METRICS rule 17).
+ */
+static bool maybe_delayed(const struct wi_timeline *tl, const struct open_wakeup *o)
 {
 	const struct wi_wakeup *w = &o->w;
-	const struct cpu *prev = &tl->cpu[w->pub.prev_cpu];
+	const struct cpu *prev = w->pub.prev_cpu < tl->nr_cpus ? &tl->cpu[w->pub.prev_cpu] : NULL;
 
-	return tl->opt.kernel_version >= KERNEL_6_12 && w->pub.waker_cpu != w->pub.prev_cpu &&
-	       o->placement.enq_record_cpu == w->pub.waker_cpu && o->state_at_wake == WI_TASK_BLOCKED && prev->nr_fair > 0 &&
-	       prev->fair_since_ns <= o->blocked_ns_at_wake && idle_candidate_in_llc(tl, o, w->pub.prev_cpu);
+	return prev && tl->opt.kernel_version >= KERNEL_6_12 && !o->placement.moved && o->placement.enq_record_cpu == w->pub.waker_cpu &&
+	       o->state_at_wake == WI_TASK_BLOCKED && prev->nr_fair > 0 && prev->fair_since_ns <= o->blocked_ns_at_wake;
 }
 
 static enum wakeif_class classify(const struct wi_timeline *tl, const struct open_wakeup *o, const struct task *t)
@@ -219,8 +209,6 @@ static enum wakeif_class classify(const struct wi_timeline *tl, const struct ope
 		return WAKEIF_DL;
 	if (tl_is_rt(w->pub.prio))
 		return WAKEIF_RT;
-	if (!moved && is_delayed(tl, o))
-		return WAKEIF_DELAYED;
 	return WAKEIF_SELECT;
 }
 
@@ -244,6 +232,7 @@ void tl_wakeup_fire_one(struct wi_timeline *tl, struct open_wakeup *o)
 
 	if (w->pub.class_ != WAKEIF_FORK)
 		w->pub.class_ = (uint8_t)classify(tl, o, t);
+	w->maybe_delayed = w->pub.class_ == WAKEIF_SELECT && maybe_delayed(tl, o);
 	tl->view.now_ns = tl->now_ns;
 	o->decided = true;
 	if (tl->obs.decision)

@@ -172,7 +172,7 @@ static void class_delayed(void **state)
 	struct tl_fixture_opts new_kernel = { .kernel_version = 6 << 16 | 12 << 8 }, old_kernel = { .kernel_version = 6 << 16 | 1 << 8 };
 
 	tl_expect(&new_kernel, events, "D",
-		  "D 1205 300 unknown waker 100@0 prev 1 chosen 1 idle 2-7\nD 9001 200 delayed waker 100@0 prev 1 chosen 1 idle 2-7\n");
+		  "D 1205 300 unknown waker 100@0 prev 1 chosen 1 idle 2-7\nD 9001 200 select(delayed?) waker 100@0 prev 1 chosen 1 idle 2-7\n");
 	tl_expect(&old_kernel, events, "D",
 		  "D 1205 300 unknown waker 100@0 prev 1 chosen 1 idle 2-7\nD 9001 200 select waker 100@0 prev 1 chosen 1 idle 2-7\n");
 }

@@ -249,7 +249,7 @@ static void on_decision(void *ctx, uint64_t now, const struct wi_wakeup *w)
 		return;
 	wi_mask_format(idle, sizeof(idle), v->idle, r->words);
 	wi_mask_format(unknown, sizeof(unknown), v->unknown, r->words);
-	fprintf(r->out, "D %llu %d %s waker %d@%u prev %u chosen %d idle %s%s%s%s\n", (unsigned long long)now, w->pub.pid, class[w->pub.class_],
+	fprintf(r->out, "D %llu %d %s%s waker %d@%u prev %u chosen %d idle %s%s%s%s\n", (unsigned long long)now, w->pub.pid, class[w->pub.class_], w->maybe_delayed ? "(delayed?)" : "",
 		w->pub.waker_pid, w->pub.waker_cpu, w->pub.prev_cpu, (int)w->chosen_cpu, *idle ? idle : "-", *unknown ? " unknown " : "", unknown,
 		w->pub.waker_stalled ? " stalled" : "");
 }
