@@ -116,6 +116,23 @@ static bool is_tasks_name(const char *name)
 	return !strncmp(name, "tasks", 5) && (!name[5] || name[5] == '.') && !strchr(name, '/');
 }
 
+/* SchedViz archives keep sys/devices/system/node as "topology": topology/node0/cpu1/topology/core_id. */
+static bool node_folder(char *path)
+{
+	static const char from[] = "topology/node", to[] = "sys/devices/system/node/node";
+	char *at = strstr(path, from);
+
+	if (!at || (at != path && at[-1] != '/') || at[sizeof(from) - 1] < '0' || at[sizeof(from) - 1] > '9')
+		return true;
+	size_t rest = strlen(at + sizeof(from) - 1);
+	if (rest + sizeof(to) > WI_FILETREE_MAX_PATH)
+		return false;
+	/* room for it: the name array is WI_FILETREE_MAX_PATH + 1 */
+	memmove(path + sizeof(to) - 1, at + sizeof(from) - 1, rest + 1);
+	memcpy(path, to, sizeof(to) - 1);
+	return true;
+}
+
 /* Writes the normalised path (at most WI_FILETREE_MAX_PATH bytes) to out; false if it has no such form. */
 static bool normalise(const char *path, char *out)
 {
@@ -144,10 +161,10 @@ static bool normalise(const char *path, char *out)
 		at += *at == '/';
 		if (!strncmp(at, "sys/", 4) || !strncmp(at, "proc/", 5) || is_tasks_name(at)) {
 			memmove(out, at, strlen(at) + 1);
-			break;
+			return true;
 		}
 	}
-	return true;
+	return node_folder(out);
 }
 
 bool wi_filetree_add(struct wi_filetree *t, const char *path, const void *bytes, size_t len, struct wi_err *err)

@@ -5,7 +5,8 @@
  *
  * Paths are normalised when they are added: no leading "/" or "./", no "//", and no folders before "sys/" or "proc/"
  * ("x86_64-64cpu/sys/devices/..." and "/sys/devices/..." are both "sys/devices/..."). Folders before a file named
- * "tasks" or "tasks.*" go too. Memory is bounded: WI_FILETREE_MAX_FILES files, WI_FILETREE_MAX_BYTES in all.
+ * "tasks" or "tasks.*" go too. "topology/node0/..." (SchedViz) is "sys/devices/system/node/node0/...". Memory is
+ * bounded: WI_FILETREE_MAX_FILES files, WI_FILETREE_MAX_BYTES in all.
  */
 #ifndef WI_TOPOLOGY_FILETREE_H
 #define WI_TOPOLOGY_FILETREE_H

@@ -78,7 +78,9 @@ bool wi_filetree_wants(const char *p)
 	if (starts(&p, "sys/devices/system/cpu/"))
 		return wants_cpu(p);
 	if (starts(&p, "sys/devices/system/node/"))
-		return !strchr(p, '/') || (starts(&p, "node") && skip_number(&p) && one_of(p, node));
+		return !strchr(p, '/') ||
+		       (starts(&p, "node") && skip_number(&p) &&
+			(one_of(p, node) || (starts(&p, "cpu") && skip_number(&p) && starts(&p, "topology/"))));
 	if (starts(&p, "sys/kernel/debug/sched/"))
 		return starts(&p, "domains/") ? wants_domain(p) : !one_of(p, not_sched);
 	if (starts(&p, "proc/sys/kernel/sched_domain/"))
@@ -294,10 +296,16 @@ bool wi_filetree_add_dir(struct wi_filetree *t, const char *dir, struct wi_err *
 /* True for a path that add() would turn into a wanted one. */
 static bool wanted_member(const char *path)
 {
+	static const char viz[] = "topology/node";
+
 	for (const char *at = path; at; at = strchr(at, '/')) {
 		at += *at == '/';
 		if (!strncmp(at, "sys/", 4) || !strncmp(at, "proc/", 5))
 			return wi_filetree_wants(at);
+		if (!strncmp(at, viz, sizeof(viz) - 1)) {
+			at += sizeof(viz) - 1;
+			return skip_number(&at) && starts(&at, "cpu") && skip_number(&at) && starts(&at, "topology/");
+		}
 	}
 	const char *base = strrchr(path, '/');
 	return wi_filetree_wants(base ? base + 1 : path);
