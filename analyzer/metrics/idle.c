@@ -42,7 +42,8 @@ bool m_idle_init(struct wi_metrics *m)
 	s->since_ns = calloc(cpus, sizeof(*s->since_ns));
 	s->ns = calloc(cpus, sizeof(*s->ns));
 	s->package_idle = calloc(m->lay.topo->nr_packages + 1, sizeof(*s->package_idle));
-	if (!s->kind || !s->since_ns || !s->ns || !s->package_idle)
+	s->idle = calloc(m->lay.words + 1, sizeof(*s->idle));
+	if (!s->kind || !s->since_ns || !s->ns || !s->package_idle || !s->idle)
 		return false;
 	for (int t = 0; t < NR_IDLE_TABLES; t++) {
 		s->table[t] = calloc(table_nr(m, t) + 1, sizeof(*s->table[t]));
@@ -77,6 +78,7 @@ void m_idle_fini(struct wi_metrics *m)
 	free(s->since_ns);
 	free(s->ns);
 	free(s->package_idle);
+	free(s->idle);
 	for (int t = 0; t < NR_IDLE_TABLES; t++)
 		free(s->table[t]);
 	cstates_fini(m);
@@ -121,12 +123,20 @@ void m_idle_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enu
 		cstate_leave(now_ns, &s->cstate[cpu]);
 }
 
-void m_idle_idle_changed(struct wi_metrics *m, uint32_t cpu, bool idle)
+bool m_idle_idle_changed(struct wi_metrics *m, uint32_t cpu, bool idle)
 {
 	uint32_t p = m->lay.topo->package[cpu];
 
+	if (wi_mask_test(m->idle.idle, cpu) == idle)
+		return false;
+	if (idle)
+		wi_mask_set(m->idle.idle, cpu);
+	else
+		wi_mask_clear(m->idle.idle, cpu);
+
 	if (p < m->lay.topo->nr_packages)
 		m->idle.package_idle[p] += idle ? 1u : -1u;
+	return true;
 }
 
 void m_idle_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d)

@@ -205,22 +205,22 @@ static struct m_waste_group *touch(struct wi_metrics *m, uint32_t level, uint32_
 	return group;
 }
 
-static void note_left(struct wi_metrics *m, uint64_t since_ns, int32_t pid, uint32_t comm, uint32_t cpu)
+static void note_left(struct wi_metrics *m, struct m_left left)
 {
 	struct m_waste *s = &m->waste;
 
 	if (s->nr_left == s->cap_left) {
 		uint32_t cap = s->cap_left ? s->cap_left * 2 : 64;
-		struct m_left *left = realloc(s->left, cap * sizeof(*left));
+		struct m_left *grown = realloc(s->left, cap * sizeof(*grown));
 
-		if (!left) {
+		if (!grown) {
 			m->failed = true;
 			return;
 		}
-		s->left = left;
+		s->left = grown;
 		s->cap_left = cap;
 	}
-	s->left[s->nr_left++] = (struct m_left){ since_ns, pid, comm, cpu };
+	s->left[s->nr_left++] = left;
 }
 
 void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle)
@@ -235,7 +235,7 @@ void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, b
 		c->idle_since_ns = now_ns;
 		wi_mask_set(s->idle, cpu);
 	} else {
-		note_left(m, c->idle_since_ns, WI_PID_NONE, WI_NAME_NONE, cpu);
+		note_left(m, (struct m_left){ c->idle_since_ns, WI_PID_NONE, WI_NAME_NONE, cpu, NONE });
 		wi_mask_clear(s->idle, cpu);
 	}
 	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
@@ -268,92 +268,100 @@ static void unlink_waiting(struct wi_metrics *m, uint32_t cpu, struct m_task *t)
 		m->tasks.task[t->wait_next].wait_prev = t->wait_prev;
 }
 
-static void wait_begin_at(struct wi_metrics *m, uint32_t l, uint32_t cpu, uint32_t mask, bool first)
+/* Adds to or takes from the counts of one level: a waiting task with this mask. edge: the first or last of its CPU. */
+static void count_at(struct wi_metrics *m, uint32_t l, uint32_t cpu, uint32_t mask, bool begins, bool edge)
 {
 	struct m_waste_cpu *c = &m->waste.cpu[cpu];
 	struct m_waste_group *g = touch(m, l, cpu);
 	const struct m_level *lv = &m->lay.level[l];
+	const struct m_mask *ms = &m->waste.mask[mask];
+	bool cover = ms->covers_all || covers(m, ms->words, lv->span[lv->group[cpu]]);
 
-	g->nr_wait++;
-	g->nr_wcpus += first;
-	if (m->waste.mask[mask].covers_all || covers(m, m->waste.mask[mask].words, lv->span[lv->group[cpu]])) {
+	g->nr_wait += begins ? 1u : -1u;
+	if (edge)
+		g->nr_wcpus += begins ? 1u : -1u;
+	if (cover && begins) {
 		g->nr_cover++;
 		g->nr_ccpus += c->nr_cover[l]++ == 0;
+	} else if (cover) {
+		g->nr_cover--;
+		g->nr_ccpus -= --c->nr_cover[l] == 0;
+	} else if (!begins) {
+		bag_remove(&g->restricted, mask);
 	} else if (!bag_add(&g->restricted, mask)) {
 		m->failed = true;
 	}
 }
 
-void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, uint32_t index)
+static void count_waiting(struct wi_metrics *m, uint32_t cpu, uint32_t mask, bool begins)
 {
 	struct m_waste *s = &m->waste;
 	struct m_waste_cpu *c = &s->cpu[cpu];
+	bool edge = begins ? c->nr_wait++ == 0 : --c->nr_wait == 0;
+
+	if (!s->mask[mask].covers_all) {
+		if (!begins)
+			bag_remove(&c->restricted, mask);
+		else if (!bag_add(&c->restricted, mask))
+			m->failed = true;
+		if (c->restricted.nr)
+			wi_mask_set(s->restricted_cpus, cpu);
+		else
+			wi_mask_clear(s->restricted_cpus, cpu);
+	}
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
+		if (!m->lay.level[l].trivial)
+			count_at(m, l, cpu, mask, begins, edge);
+}
+
+void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, uint32_t index)
+{
 	struct m_task *t = &m->tasks.task[index];
-	uint32_t mask;
 
 	if (t->wait_cpu != NONE)
 		m_waste_wait_end(m, now_ns, index);
 	if (task->throttle_suspected)
 		return;
-	mask = mask_of_task(m, task, t);
-	if (mask == NONE) {
+	if (mask_of_task(m, task, t) == NONE) {
 		m->failed = true;
 		return;
 	}
 	t->wait_cpu = cpu;
-	t->wait_since_ns = now_ns;
+	t->wait_join_ns = now_ns;
+	if (t->wait_left_ns != now_ns) /* else it was moved and goes on waiting */
+		t->wait_since_ns = now_ns;
 	t->pid = task->pid;
 	t->comm = task->comm;
 	link_waiting(m, cpu, index);
-	if (!s->mask[mask].covers_all) {
-		if (!bag_add(&c->restricted, mask))
-			m->failed = true;
-		wi_mask_set(s->restricted_cpus, cpu);
-	}
-	bool first = c->nr_wait++ == 0;
-	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
-		if (!m->lay.level[l].trivial)
-			wait_begin_at(m, l, cpu, mask, first);
-}
-
-static void wait_end_at(struct wi_metrics *m, uint32_t l, uint32_t cpu, uint32_t mask, bool last)
-{
-	struct m_waste_cpu *c = &m->waste.cpu[cpu];
-	struct m_waste_group *g = touch(m, l, cpu);
-	const struct m_level *lv = &m->lay.level[l];
-
-	g->nr_wait--;
-	g->nr_wcpus -= last;
-	if (m->waste.mask[mask].covers_all || covers(m, m->waste.mask[mask].words, lv->span[lv->group[cpu]])) {
-		g->nr_cover--;
-		g->nr_ccpus -= --c->nr_cover[l] == 0;
-	} else {
-		bag_remove(&g->restricted, mask);
-	}
+	if (m->waste.cpu[cpu].known)
+		count_waiting(m, cpu, t->mask, true);
 }
 
 void m_waste_wait_end(struct wi_metrics *m, uint64_t now_ns, uint32_t index)
 {
-	struct m_waste *s = &m->waste;
 	struct m_task *t = &m->tasks.task[index];
-	uint32_t cpu = t->wait_cpu, mask = t->mask;
+	uint32_t cpu = t->wait_cpu;
 
-	(void)now_ns;
 	if (cpu == NONE)
 		return; /* was not counted */
-	struct m_waste_cpu *c = &s->cpu[cpu];
-	note_left(m, t->wait_since_ns, t->pid, t->comm, cpu);
 	unlink_waiting(m, cpu, t);
 	t->wait_cpu = NONE;
-	if (!s->mask[mask].covers_all) {
-		bag_remove(&c->restricted, mask);
-		if (!c->restricted.nr)
-			wi_mask_clear(s->restricted_cpus, cpu);
-	}
-	bool last = --c->nr_wait == 0;
-	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
-		if (!m->lay.level[l].trivial)
-			wait_end_at(m, l, cpu, mask, last);
+	t->wait_left_ns = now_ns;
+	if (!m->waste.cpu[cpu].known)
+		return;
+	note_left(m, (struct m_left){ t->wait_since_ns, t->pid, t->comm, cpu, t->mask });
+	count_waiting(m, cpu, t->mask, false);
+}
+
+/* What is enqueued on a CPU of which nothing is known may run there: it counts from when the CPU is known again. */
+void m_waste_cpu_known(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool known)
+{
+	struct m_waste_cpu *c = &m->waste.cpu[cpu];
+
+	(void)now_ns;
+	c->known = known;
+	for (uint32_t i = c->head; i != NONE; i = m->tasks.task[i].wait_next)
+		count_waiting(m, cpu, m->tasks.task[i].mask, known);
 }
 
 /* ---- working off ---- */
@@ -374,64 +382,83 @@ static void solve(struct wi_metrics *m, uint32_t level, uint32_t g, uint32_t *pa
 		m_match_group(m, level, g, pairs, cpu_pairs);
 }
 
-struct name_of_longest {
+/* Who was there just before an episode ended: what is there now and began earlier, and what left at this instant. */
+struct longest {
 	uint64_t task_since_ns, cpu_since_ns;
 	int32_t pid;
-	uint32_t comm, waiting_cpu, idle_cpu;
+	uint32_t comm, waiting_cpu, idle_cpu, mask;
 };
 
-static void consider_task(struct name_of_longest *n, uint64_t start_ns, uint64_t since_ns, int32_t pid, uint32_t comm,
-			  uint32_t cpu)
+static void consider_task(struct wi_metrics *m, struct longest *n, const struct m_left *t)
 {
-	if (since_ns < start_ns)
-		since_ns = start_ns;
-	if (since_ns > n->task_since_ns || (since_ns == n->task_since_ns && pid >= n->pid))
+	const wakeif_word *mask = m->waste.mask[t->mask].words;
+	bool may_go = false;
+
+	if (t->since_ns >= m->now_ns || t->since_ns > n->task_since_ns ||
+	    (t->since_ns == n->task_since_ns && t->pid >= n->pid))
 		return;
-	n->task_since_ns = since_ns;
-	n->pid = pid;
-	n->comm = comm;
-	n->waiting_cpu = cpu;
+	for (uint32_t i = 0; i < m->lay.words; i++)
+		may_go |= (mask[i] & m->waste.seen[i]) != 0;
+	if (!may_go)
+		return;
+	n->task_since_ns = t->since_ns;
+	n->pid = t->pid;
+	n->comm = t->comm;
+	n->waiting_cpu = t->cpu;
+	n->mask = t->mask;
+	n->idle_cpu = WI_CPU_NONE; /* is found anew for this task */
 }
 
-static void consider_cpu(struct name_of_longest *n, uint64_t start_ns, uint64_t since_ns, uint32_t cpu)
+static void consider_cpu(struct wi_metrics *m, struct longest *n, uint32_t cpu, uint64_t since_ns)
 {
-	if (since_ns < start_ns)
-		since_ns = start_ns;
-	if (since_ns > n->cpu_since_ns || (since_ns == n->cpu_since_ns && cpu >= n->idle_cpu))
+	if (since_ns >= m->now_ns || !wi_mask_test(m->waste.mask[n->mask].words, cpu))
+		return;
+	if (n->idle_cpu != WI_CPU_NONE &&
+	    (since_ns > n->cpu_since_ns || (since_ns == n->cpu_since_ns && cpu >= n->idle_cpu)))
 		return;
 	n->cpu_since_ns = since_ns;
 	n->idle_cpu = cpu;
 }
 
-/* Who waited and who idled at the end (now_ns) of an episode, in one of the groups that had pairs until then. */
-static void name_group(struct wi_metrics *m, uint32_t level, uint32_t g, uint64_t start_ns, struct name_of_longest *n)
+/* waste.seen: the CPUs of the group that idled just before now. */
+static void idle_before(struct wi_metrics *m, const struct m_level *lv, uint32_t g)
+{
+	struct m_waste *s = &m->waste;
+
+	memset(s->seen, 0, m->lay.words * sizeof(*s->seen));
+	wi_mask_for_each (c, lv->span[g], m->lay.words)
+		if (s->cpu[c].idle && s->cpu[c].idle_since_ns < m->now_ns)
+			wi_mask_set(s->seen, c);
+	for (uint32_t i = 0; i < s->nr_left; i++)
+		if (s->left[i].pid == WI_PID_NONE && lv->group[s->left[i].cpu] == g && s->left[i].since_ns < m->now_ns)
+			wi_mask_set(s->seen, s->left[i].cpu);
+}
+
+static void name_group(struct wi_metrics *m, uint32_t level, uint32_t g, struct longest *n)
 {
 	const struct m_waste *s = &m->waste;
 	const struct m_level *lv = &m->lay.level[level];
-	uint64_t end_ns = m->now_ns;
 
+	idle_before(m, lv, g);
 	wi_mask_for_each (c, lv->span[g], m->lay.words) {
-		const struct m_waste_cpu *cpu = &s->cpu[c];
-
-		if (cpu->idle && cpu->idle_since_ns < end_ns)
-			consider_cpu(n, start_ns, cpu->idle_since_ns, c);
-		for (uint32_t i = cpu->head; i != NONE; i = m->tasks.task[i].wait_next) {
+		for (uint32_t i = s->cpu[c].known ? s->cpu[c].head : NONE; i != NONE; i = m->tasks.task[i].wait_next) {
 			const struct m_task *t = &m->tasks.task[i];
 
-			if (t->wait_since_ns < end_ns)
-				consider_task(n, start_ns, t->wait_since_ns, t->pid, t->comm, c);
+			if (t->wait_join_ns < m->now_ns)
+				consider_task(m, n, &(struct m_left){ t->wait_since_ns, t->pid, t->comm, c, t->mask });
 		}
 	}
-	for (uint32_t i = 0; i < s->nr_left; i++) {
-		const struct m_left *left = &s->left[i];
-
-		if (lv->group[left->cpu] != g || left->since_ns >= end_ns)
-			continue;
-		if (left->pid == WI_PID_NONE)
-			consider_cpu(n, start_ns, left->since_ns, left->cpu);
-		else
-			consider_task(n, start_ns, left->since_ns, left->pid, left->comm, left->cpu);
-	}
+	for (uint32_t i = 0; i < s->nr_left; i++)
+		if (s->left[i].pid != WI_PID_NONE && lv->group[s->left[i].cpu] == g)
+			consider_task(m, n, &s->left[i]);
+	if (n->idle_cpu != WI_CPU_NONE || n->mask == NONE)
+		return; /* the task was named by an earlier group */
+	wi_mask_for_each (c, lv->span[g], m->lay.words)
+		if (s->cpu[c].idle)
+			consider_cpu(m, n, c, s->cpu[c].idle_since_ns);
+	for (uint32_t i = 0; i < s->nr_left; i++)
+		if (s->left[i].pid == WI_PID_NONE && lv->group[s->left[i].cpu] == g)
+			consider_cpu(m, n, s->left[i].cpu, s->left[i].since_ns);
 }
 
 static void episode_end(struct wi_metrics *m, uint32_t level, uint64_t end_ns)
@@ -445,11 +472,11 @@ static void episode_end(struct wi_metrics *m, uint32_t level, uint64_t end_ns)
 		lv->r.episodes[i] += end_ns - start_ns > episode_limit_ns[i];
 	if (end_ns - start_ns <= lv->r.longest_ns)
 		return;
-	struct name_of_longest n = {
-		WI_TIME_UNKNOWN, WI_TIME_UNKNOWN, INT32_MAX, WI_NAME_NONE, WI_CPU_NONE, WI_CPU_NONE
+	struct longest n = {
+		WI_TIME_UNKNOWN, WI_TIME_UNKNOWN, INT32_MAX, WI_NAME_NONE, WI_CPU_NONE, WI_CPU_NONE, NONE
 	};
 	for (uint32_t i = 0; i < lv->nr_ended; i++)
-		name_group(m, level, lv->ended[i], start_ns, &n);
+		name_group(m, level, lv->ended[i], &n);
 	lv->r.longest_ns = end_ns - start_ns;
 	lv->r.longest_start_ns = start_ns;
 	lv->r.pid = n.pid == INT32_MAX ? WI_PID_NONE : n.pid;

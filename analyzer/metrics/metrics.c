@@ -7,7 +7,7 @@ static inline void advance(struct wi_metrics *m, uint64_t now_ns)
 {
 	if (now_ns <= m->now_ns)
 		return;
-	if (m->waste.nr_dirty)
+	if (m->waste.nr_dirty | m->waste.nr_left)
 		m_waste_settle(m);
 	m->now_ns = now_ns;
 }
@@ -30,20 +30,24 @@ static void on_cpu_changed(void *ctx, uint64_t now_ns, uint32_t cpu, enum wi_cpu
 	uint32_t index = NONE, group = 0;
 
 	advance(m, now_ns);
-	if (!m_online(&m->lay, cpu))
-		return;
+	if (m->waste.cpu[cpu].known != (kind != WI_CPU_UNKNOWN))
+		m_waste_cpu_known(m, now_ns, cpu, kind != WI_CPU_UNKNOWN);
 	if (kind == WI_CPU_BUSY && task) {
 		index = task_index(m, task);
-		if (index != NONE && m->tasks.task[index].bounce != NONE)
-			m_affine_switched_in(m, now_ns, cpu, index);
+		if (index != NONE)
+			m->tasks.task[index].wait_left_ns = WI_TIME_UNKNOWN; /* it ran */
 	}
+	if (!m_online(&m->lay, cpu))
+		return;
+	if (index != NONE && m->tasks.task[index].bounce != NONE)
+		m_affine_switched_in(m, now_ns, cpu, index);
 	if (m->lay.max_threads > 1) {
 		if (index != NONE)
 			group = m_smt_group_of(m, task, &m->tasks.task[index]);
 		m_smt_cpu_changed(m, now_ns, cpu, kind, index, group);
 	}
 	m_idle_cpu_changed(m, now_ns, cpu, kind);
-	m_missed_cpu_touched(m, now_ns, cpu);
+	m_missed_touch(m, now_ns, cpu, false);
 }
 
 static void on_idle_changed(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle)
@@ -51,13 +55,10 @@ static void on_idle_changed(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle)
 	struct wi_metrics *m = ctx;
 
 	advance(m, now_ns);
-	if (!m_online(&m->lay, cpu) || wi_mask_test(m->missed.idle, cpu) == idle)
+	if (!m_online(&m->lay, cpu) || !m_idle_idle_changed(m, cpu, idle))
 		return;
-	m_missed_idle_changed(m, now_ns, cpu, idle);
+	m_missed_touch(m, now_ns, cpu, false);
 	m_waste_idle_changed(m, now_ns, cpu, idle);
-	m_idle_idle_changed(m, cpu, idle);
-	if (m->lay.max_threads > 1)
-		m_smt_idle_changed(m, now_ns, cpu, idle);
 }
 
 static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, int delta)
@@ -68,12 +69,12 @@ static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const stru
 	advance(m, now_ns);
 	if (index == NONE)
 		return;
-	if (delta < 0) {
+	if (delta > 0)
+		m_waste_wait_begin(m, now_ns, cpu, task, index);
+	else
 		m_waste_wait_end(m, now_ns, index);
-		return;
-	}
-	m_waste_wait_begin(m, now_ns, cpu, task, index);
-	m_missed_cpu_touched(m, now_ns, cpu); /* what joins can end SCHED_IDLE-only, what leaves cannot */
+	if (m_online(&m->lay, cpu))
+		m_missed_touch(m, now_ns, cpu, delta < 0);
 }
 
 /* ---- wakeups ---- */
@@ -103,6 +104,7 @@ static void wake_begin(struct wi_metrics *m, const struct wi_wakeup *w, struct m
 			      .waker_distance = WI_DIST_UNKNOWN,
 			      .ran_pid = -1,
 			      .ran_comm = WI_NAME_NONE,
+			      .comm = WI_NAME_NONE,
 			      .watch = { { .cpu = NONE }, { .cpu = NONE } } };
 	d->counts = w->in_window && m_filter_match(m, w);
 	d->decided = d->counts && w->pub.class_ == WAKEIF_SELECT;
@@ -118,11 +120,12 @@ static void on_decision(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 		return;
 	wake_begin(m, w, d);
 	d->seen = true;
-	if (!d->decided)
-		return;
-	m_missed_decision(m, w, d);
-	m_affine_decision(m, w, d);
-	m_idle_decision(m, w, d);
+	if (d->decided) {
+		m_missed_decision(m, w, d);
+		m_affine_decision(m, w, d);
+		m_idle_decision(m, w, d);
+	}
+	m_missed_on_its_way(m, now_ns, w);
 }
 
 static uint64_t since(uint64_t end_ns, uint64_t start_ns)

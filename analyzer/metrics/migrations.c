@@ -16,7 +16,8 @@ void m_migrated(struct wi_metrics *m, uint64_t now_ns, uint32_t orig_cpu, uint32
 	if (d == WI_DIST_UNKNOWN)
 		r->distance_unknown++;
 	else
-		r->by_distance[d]++;
+		r->by_distance[d == WI_DIST_CPU ? WI_DIST_CORE
+						: d]++; /* a move to where it was went no farther than the core */
 }
 
 void wi_migration_results_merge(struct wi_migration_results *into, const struct wi_migration_results *from)

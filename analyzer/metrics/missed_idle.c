@@ -23,11 +23,10 @@ bool m_missed_init(struct wi_metrics *m)
 	s->core_idle = calloc(m->lay.nr_cores + 1, sizeof(*s->core_idle));
 	s->idle_core = calloc(words, sizeof(*s->idle_core));
 	s->idle = calloc(words, sizeof(*s->idle));
-	s->scratch_idle = calloc(words, sizeof(*s->scratch_idle));
+	s->idle_since_ns = calloc(cpus, sizeof(*s->idle_since_ns));
 	s->scratch_cand = calloc(words, sizeof(*s->scratch_cand));
-	s->scratch_core = calloc(words, sizeof(*s->scratch_core));
-	if (!s->watch_head || !s->worst_head || !s->core_idle || !s->idle_core || !s->idle || !s->scratch_idle ||
-	    !s->scratch_cand || !s->scratch_core)
+	if (!s->watch_head || !s->worst_head || !s->core_idle || !s->idle_core || !s->idle || !s->idle_since_ns ||
+	    !s->scratch_cand)
 		return false;
 	memset(s->watch_head, 0xff, cpus * sizeof(*s->watch_head));
 	memset(s->worst_head, 0xff, cpus * sizeof(*s->worst_head));
@@ -45,9 +44,8 @@ void m_missed_fini(struct wi_metrics *m)
 	free(s->core_idle);
 	free(s->idle_core);
 	free(s->idle);
-	free(s->scratch_idle);
+	free(s->idle_since_ns);
 	free(s->scratch_cand);
-	free(s->scratch_core);
 	wi_missed_results_fini(&s->r);
 }
 
@@ -106,40 +104,65 @@ static void watches_end(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
 		m_worst_idle_ended(m, now_ns, cpu);
 }
 
-static bool sched_idle_only(struct wi_metrics *m, uint32_t cpu)
-{
-	return m->missed.sched_idle_rule && wi_mask_test(wi_timeline_view(m->tl)->sched_idle_only, cpu);
-}
-
-/* The tasks on a watched CPU changed without its being idle: it may run SCHED_IDLE tasks only, or not any more. */
-void m_missed_cpu_touched(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
-{
-	struct m_missed *s = &m->missed;
-
-	if (s->watch_head[cpu] == NONE && s->worst_head[cpu] == NONE)
-		return;
-	if (!wi_mask_test(s->idle, cpu) && !sched_idle_only(m, cpu))
-		watches_end(m, now_ns, cpu);
-}
-
-void m_missed_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle)
+/* The CPU begins or ceases to be idle in the sense of rule 22. */
+static void idle_begins(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
 {
 	struct m_missed *s = &m->missed;
 	uint32_t core = m->lay.topo->group[WAKEIF_CORE][cpu], n = m->lay.core_threads[core];
 	const uint32_t *sibling = &m->lay.core_cpu[m->lay.core_first[core]];
 
-	if (idle) {
-		wi_mask_set(s->idle, cpu);
-		if (++s->core_idle[core] == n)
-			for (uint32_t i = 0; i < n; i++)
-				wi_mask_set(s->idle_core, sibling[i]);
+	wi_mask_set(s->idle, cpu);
+	s->idle_since_ns[cpu] = now_ns;
+	if (++s->core_idle[core] < n)
 		return;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		wi_mask_set(s->idle_core, sibling[i]);
+}
+
+static void idle_ends(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
+{
+	struct m_missed *s = &m->missed;
+	uint32_t core = m->lay.topo->group[WAKEIF_CORE][cpu], n = m->lay.core_threads[core];
+	const uint32_t *sibling = &m->lay.core_cpu[m->lay.core_first[core]];
+
 	wi_mask_clear(s->idle, cpu);
 	if (s->core_idle[core]-- == n)
 		for (uint32_t i = 0; i < n; i++)
 			wi_mask_clear(s->idle_core, sibling[i]);
-	m_missed_cpu_touched(m, now_ns, cpu);
+	watches_end(m, now_ns, cpu);
+}
+
+static bool is_idle(const struct wi_metrics *m, const struct wakeif_view *v, uint32_t cpu)
+{
+	if (wi_mask_test(v->idle, cpu))
+		return true;
+	return m->missed.sched_idle_rule && wi_mask_test(v->sched_idle_only, cpu) && !wi_mask_test(v->pending, cpu);
+}
+
+/* The state of the CPU changed. leaving: a task just left its queue and may be on its way to run there. */
+void m_missed_touch(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool leaving)
+{
+	bool idle = is_idle(m, wi_timeline_view(m->tl), cpu);
+
+	if (idle == wi_mask_test(m->missed.idle, cpu))
+		return;
+	if (idle)
+		idle_begins(m, now_ns, cpu);
+	else if (!leaving)
+		idle_ends(m, now_ns, cpu);
+}
+
+/* The wakee is on its way to a CPU that runs SCHED_IDLE tasks only: no hook tells, as idle(c) does not change. */
+void m_missed_on_its_way(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w)
+{
+	uint32_t c = w->chosen_cpu;
+	bool comes = w->enq_ns == WI_TIME_UNKNOWN && !w->only_wakeup && w->pub.class_ != WAKEIF_FORK &&
+		     w->pub.class_ != WAKEIF_SELF && w->pub.class_ != WAKEIF_ONRQ && w->wakee &&
+		     w->wakee->state != WI_TASK_RUNNABLE;
+
+	if (comes && c < m->lay.nr_cpus && m_online(&m->lay, c) && wi_mask_test(m->missed.idle, c) &&
+	    !wi_mask_test(wi_timeline_view(m->tl)->idle, c))
+		idle_ends(m, now_ns, c);
 }
 
 /* ---- the decision ---- */
@@ -147,35 +170,11 @@ void m_missed_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, 
 /* The machine at a decision, seen with the eyes of this wakee. */
 struct sight {
 	const struct wakeif_view *view;
-	const wakeif_word *idle;      /* rule 22: SCHED_IDLE-only included where they count */
+	const wakeif_word *idle;      /* online ones, by rule 22: SCHED_IDLE-only included where they count */
 	const wakeif_word *idle_core; /* CPUs of idle cores */
 	const wakeif_word *cand;      /* online, allowed, not isolated unless named */
 	uint32_t words;
 };
-
-static void add_sched_idle(struct wi_metrics *m, struct sight *s)
-{
-	struct m_missed *ms = &m->missed;
-	const wakeif_word *extra = s->view->sched_idle_only;
-
-	for (uint32_t i = 0; i < s->words; i++)
-		ms->scratch_idle[i] = s->view->idle[i] | (extra[i] & ~s->view->unknown[i]);
-	memcpy(ms->scratch_core, ms->idle_core, s->words * sizeof(*ms->scratch_core));
-	wi_mask_for_each (c, extra, s->words) {
-		uint32_t core = m->lay.topo->group[WAKEIF_CORE][c];
-		if (core >= m->lay.nr_cores)
-			continue;
-		const uint32_t *sibling = &m->lay.core_cpu[m->lay.core_first[core]];
-		uint32_t n = m->lay.core_threads[core], idle = 0;
-
-		for (uint32_t i = 0; i < n; i++)
-			idle += wi_mask_test(ms->scratch_idle, sibling[i]);
-		for (uint32_t i = 0; idle == n && i < n; i++)
-			wi_mask_set(ms->scratch_core, sibling[i]);
-	}
-	s->idle = ms->scratch_idle;
-	s->idle_core = ms->scratch_core;
-}
 
 static void look(struct wi_metrics *m, const struct wi_wakeup *w, struct sight *s)
 {
@@ -185,13 +184,11 @@ static void look(struct wi_metrics *m, const struct wi_wakeup *w, struct sight *
 
 	s->view = wi_timeline_view(m->tl);
 	s->words = m->lay.words;
-	s->idle = s->view->idle;
+	s->idle = ms->idle;
 	s->idle_core = ms->idle_core;
 	for (uint32_t i = 0; i < s->words; i++)
 		ms->scratch_cand[i] = base[i] & w->pub.allowed[i];
 	s->cand = ms->scratch_cand;
-	if (ms->sched_idle_rule && !wi_mask_empty(s->view->sched_idle_only, s->words))
-		add_sched_idle(m, s);
 }
 
 static const wakeif_word *span_of(const struct wi_metrics *m, enum wakeif_scope scope, uint32_t cpu)
@@ -210,31 +207,30 @@ static bool any3(const wakeif_word *a, const wakeif_word *b, const wakeif_word *
 	return false;
 }
 
-/* Of pool & span & candidates: the idle one that idles longest, else the lowest one that runs SCHED_IDLE tasks only. */
-static uint32_t pick_missed(const struct sight *s, const wakeif_word *pool, const wakeif_word *span)
+/* Does a idle longer than b? What runs SCHED_IDLE tasks only comes after all that idle. */
+static bool idles_longer(const struct wi_metrics *m, const struct sight *s, uint32_t a, uint32_t b)
 {
-	uint32_t best = NONE, sched_idle = NONE;
+	bool idle_a = wi_mask_test(s->view->idle, a), idle_b = wi_mask_test(s->view->idle, b);
+
+	return idle_a != idle_b ? idle_a : m->missed.idle_since_ns[a] < m->missed.idle_since_ns[b];
+}
+
+/* Of pool & span & candidates: the CPU that idles longest, then the lowest. */
+static void watch_missed(struct wi_metrics *m, struct m_wake *d, int which, const struct sight *s,
+			 const wakeif_word *pool, const wakeif_word *span)
+{
+	uint32_t best = NONE;
 
 	for (uint32_t i = 0; i < s->words; i++) {
 		for (wakeif_word left = pool[i] & span[i] & s->cand[i]; left; left &= left - 1) {
 			uint32_t c = i * 64 + (uint32_t)__builtin_ctzll(left);
 
-			if (!wi_mask_test(s->view->idle, c))
-				sched_idle = sched_idle == NONE ? c : sched_idle;
-			else if (best == NONE || s->view->cpu[c].idle_since_ns < s->view->cpu[best].idle_since_ns)
+			if (best == NONE || idles_longer(m, s, c, best))
 				best = c;
 		}
 	}
-	return best != NONE ? best : sched_idle;
-}
-
-static void watch_missed(struct wi_metrics *m, struct m_wake *d, int which, const struct sight *s,
-			 const wakeif_word *pool, const wakeif_word *span)
-{
-	uint32_t c = pick_missed(s, pool, span);
-
-	if (c != NONE)
-		watch_link(m, d, which, c, s->view->cpu[c].idle_since_ns);
+	if (best != NONE)
+		watch_link(m, d, which, best, m->missed.idle_since_ns[best]);
 }
 
 /* Rule 21: the nearest ring with an idle candidate. An inner ring that held neither idle nor unknown ones adds nothing.
@@ -319,12 +315,13 @@ static void count_wide(struct wi_missed_cost *cost, uint8_t bits)
 		cost[i].count += bits >> i & 1;
 }
 
-static void note_ran(struct wi_metrics *m, const struct sight *s, uint32_t c, struct m_wake *d)
+static void note_names(struct wi_metrics *m, const struct sight *s, const struct wi_wakeup *w, struct m_wake *d)
 {
-	const struct wi_task *ran = wi_timeline_current(m->tl, c);
+	const struct wi_task *ran = wi_timeline_current(m->tl, w->chosen_cpu);
 
-	d->ran_pid = s->view->cpu[c].curr_pid;
+	d->ran_pid = s->view->cpu[w->chosen_cpu].curr_pid;
 	d->ran_comm = ran ? ran->comm : WI_NAME_NONE;
+	d->comm = w->wakee ? w->wakee->comm : WI_NAME_NONE;
 }
 
 static void placed_on_busy(struct wi_metrics *m, const struct sight *s, const struct wi_wakeup *w, struct m_wake *d)
@@ -339,7 +336,7 @@ static void placed_on_busy(struct wi_metrics *m, const struct sight *s, const st
 	count_wide(r->queued_while_idle_core, d->idle_core);
 	d->stacked = c == w->pub.waker_cpu && s->view->cpu[c].nr_running >= 2 && d->idle_core >> WI_WIDE_MACHINE & 1;
 	r->stacked_on_waker.count += d->stacked;
-	note_ran(m, s, c, d);
+	note_names(m, s, w, d);
 }
 
 static void placed_on_idle(struct wi_metrics *m, const struct sight *s, const struct wi_wakeup *w, struct m_wake *d,
@@ -351,7 +348,7 @@ static void placed_on_idle(struct wi_metrics *m, const struct sight *s, const st
 	if (!wi_mask_test(s->view->idle, w->chosen_cpu)) {
 		d->on_sched_idle_only = true;
 		r->on_sched_idle_only++;
-		note_ran(m, s, w->chosen_cpu, d);
+		note_names(m, s, w, d);
 	} else {
 		d->ran_pid = 0;
 	}
@@ -441,7 +438,7 @@ static void offer_worst(struct wi_metrics *m, const struct wi_wakeup *w, const s
 		.pid = w->pub.pid,
 		.waker_pid = w->pub.waker_pid,
 		.ran_pid = d->ran_pid,
-		.comm = w->wakee ? w->wakee->comm : WI_NAME_NONE,
+		.comm = d->comm,
 		.waker_comm = w->waker_comm,
 		.ran_comm = d->ran_comm,
 		.waker_cpu = w->pub.waker_cpu,

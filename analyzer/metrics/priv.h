@@ -66,8 +66,10 @@ struct m_task {
 	/* idle_while_waiting.c */
 	uint32_t wait_cpu, wait_next, wait_prev; /* wait_cpu NONE: does not wait, or is not counted */
 	uint64_t wait_since_ns;
-	uint32_t mask;			 /* number of its affinity mask; NONE: not yet asked */
-	uint32_t mask_comm;		 /* name at that time: an inferred mask can change with the name */
+	uint64_t wait_join_ns; /* when it joined the queue of wait_cpu */
+	uint64_t wait_left_ns; /* when it last left a queue; taken up again at the same instant it was moved */
+	uint32_t mask;	       /* number of its affinity mask; NONE: not yet asked */
+	uint32_t mask_comm;    /* name at that time: an inferred mask can change with the name */
 	const wakeif_word *mask_allowed; /* pointer at that time, never followed */
 	/* smt.c */
 	uint32_t nr_threads; /* threads on which it is current: one, or more when clocks disagree */
@@ -124,7 +126,7 @@ struct m_wake {
 	uint8_t row, idle_core, half_busy, placement, prev_distance, waker_distance;
 	bool affine; /* counts in wake_affine */
 	int32_t ran_pid;
-	uint32_t ran_comm;
+	uint32_t ran_comm, comm; /* comm: the wakee's at the decision */
 	struct m_watch watch[NR_WATCHES];
 };
 
@@ -144,10 +146,11 @@ struct m_missed {
 	struct m_worst *worst; /* heap order is in heap[]: the least of them first */
 	uint32_t *heap;
 	uint32_t nr_worst, max_worst;
-	uint32_t *core_idle;	/* by core: CPUs with idle(c) */
-	wakeif_word *idle_core; /* CPUs of cores that are idle altogether */
-	wakeif_word *idle;	/* idle(c), as told by the hooks */
-	wakeif_word *scratch_idle, *scratch_cand, *scratch_core;
+	wakeif_word *idle;	 /* online CPUs that are idle, or count as idle by rule 22 */
+	uint64_t *idle_since_ns; /* by CPU: since when */
+	uint32_t *core_idle;	 /* by core: CPUs of idle */
+	wakeif_word *idle_core;	 /* CPUs of cores whose online CPUs are all in idle */
+	wakeif_word *scratch_cand;
 	bool sched_idle_rule;
 };
 
@@ -187,13 +190,13 @@ struct m_waste_cpu {
 	uint32_t nr_cover[WAKEIF_NR_SCOPES]; /* by level */
 	struct m_mask_bag restricted;	     /* masks that do not cover the machine */
 	uint64_t idle_since_ns;
-	bool idle, candidate;
+	bool idle, candidate, known;
 };
 
 struct m_left { /* what ceased at the present instant, for the names of an episode that it ends */
 	uint64_t since_ns;
-	int32_t pid; /* WI_PID_NONE: an idle CPU */
-	uint32_t comm, cpu;
+	int32_t pid;		  /* WI_PID_NONE: an idle CPU */
+	uint32_t comm, cpu, mask; /* mask: number of the task's */
 };
 
 struct m_mask {
@@ -222,8 +225,8 @@ struct m_waste {
 
 struct m_core {
 	uint64_t since_ns;
-	uint32_t nr_busy, nr_unknown, nr_idle; /* busy, unknown: kind; idle: idle(c) */
-	uint32_t pair0;			       /* first of its pair slots */
+	uint32_t nr_busy, nr_unknown; /* by kind */
+	uint32_t pair0;		      /* first of its pair slots */
 	bool corun, idle, has_candidate;
 	uint64_t unknown_ns;
 };
@@ -291,7 +294,8 @@ struct m_idle {
 	uint8_t *kind;		      /* by CPU */
 	uint64_t *since_ns, (*ns)[3]; /* by CPU */
 	struct m_idle_group *table[NR_IDLE_TABLES];
-	uint32_t *package_idle;	     /* idle(c) in it */
+	wakeif_word *idle;	     /* online CPUs with idle(c), as told by the hooks */
+	uint32_t *package_idle;	     /* how many in each */
 	struct m_cstate_cpu *cstate; /* NULL until a cpu_idle event comes */
 	uint64_t touched, dropped;
 };
@@ -353,8 +357,8 @@ bool m_latency_finish(struct wi_metrics *m, struct wi_results *r);
 /* missed_idle.c, worst.c */
 bool m_missed_init(struct wi_metrics *m);
 void m_missed_fini(struct wi_metrics *m);
-void m_missed_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle);
-void m_missed_cpu_touched(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu);
+void m_missed_touch(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool leaving);
+void m_missed_on_its_way(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w);
 void m_missed_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
 void m_missed_undecided(struct wi_metrics *m, struct m_wake *d); /* SELECT, but its decision was not seen */
 void m_missed_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
@@ -373,6 +377,7 @@ bool m_waste_init(struct wi_metrics *m);
 void m_waste_start(struct wi_metrics *m, uint64_t start_ns);
 void m_waste_fini(struct wi_metrics *m);
 void m_waste_settle(struct wi_metrics *m); /* works off what changed at m->now_ns, before time goes on */
+void m_waste_cpu_known(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool known);
 void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle);
 void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task,
 			uint32_t index);
@@ -388,7 +393,7 @@ void m_smt_start(struct wi_metrics *m, uint64_t start_ns);
 void m_smt_fini(struct wi_metrics *m);
 void m_smt_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind, uint32_t task,
 		       uint32_t group);
-void m_smt_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle);
+
 void m_smt_task_gone(struct wi_metrics *m, uint64_t now_ns, uint32_t task, uint32_t last_cpu);
 bool m_smt_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
 uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct m_task *t);
@@ -408,7 +413,7 @@ bool m_idle_init(struct wi_metrics *m);
 void m_idle_start(struct wi_metrics *m, uint64_t start_ns);
 void m_idle_fini(struct wi_metrics *m);
 void m_idle_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind);
-void m_idle_idle_changed(struct wi_metrics *m, uint32_t cpu, bool idle);
+bool m_idle_idle_changed(struct wi_metrics *m, uint32_t cpu, bool idle); /* false: nothing new */
 void m_idle_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
 void m_idle_cpu_idle(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, uint32_t state);
 bool m_idle_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);

@@ -272,7 +272,7 @@ enum wi_task_order { WI_TASKS_BY_RUN, WI_TASKS_BY_LATENCY, WI_TASKS_BY_CORUN, WI
 
 /*
  * Task rows. The list holds the first max of each order (so at most 3 * max rows), the totals count all.
- * by run: every task; by latency: tasks with a wakeup that counts; by corun: tasks with run time.
+ * by run: every task; by latency: tasks with a measured wakeup; by corun: tasks with run time.
  */
 struct wi_task_results {
 	struct wi_task_row *row; /* by run_ns falling, pid, seq */

@@ -13,7 +13,7 @@ static uint64_t order_key(const struct wi_task_row *r, enum wi_task_order order)
 static bool belongs(const struct wi_task_row *r, enum wi_task_order order)
 {
 	if (order == WI_TASKS_BY_LATENCY)
-		return r->latency_wakeups != 0;
+		return r->latency.count != 0;
 	return order == WI_TASKS_BY_RUN || r->corun_ns + r->alone_ns + r->smt_unknown_ns != 0;
 }
 

@@ -75,6 +75,7 @@ uint32_t m_task_add(struct m_tasktab *t, uint32_t id)
 		.wait_cpu = NONE,
 		.wait_next = NONE,
 		.wait_prev = NONE,
+		.wait_left_ns = WI_TIME_UNKNOWN,
 		.mask = NONE,
 		.bounce = NONE,
 	};
