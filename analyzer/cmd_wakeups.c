@@ -159,7 +159,9 @@ static void write_text(struct wakeups_cmd *c, const struct line *l)
 		l->v.outcome == WI_OUT_CENSORED ? ">" : "", wait, wi_class_name((enum wakeif_class)w->pub.class_));
 	if (v->outcome != WI_OUT_RUN)
 		fprintf(c->out, " %s", outcome_name[v->outcome]);
-	if (v->ran_pid > 0 && v->row != WI_MISSED_NONE)
+	if (v->ran_pid == 0 && v->row != WI_MISSED_NONE)
+		fputs(" behind another wakeup", c->out);
+	else if (v->ran_pid > 0 && v->row != WI_MISSED_NONE)
 		fprintf(c->out, " behind %s", wi_fmt_task(task, sizeof(task), name_of(c, v->ran_comm), v->ran_pid));
 	if (v->missed_cpu != WI_CPU_NONE) {
 		fprintf(c->out, ", %s idle", wi_fmt_cpu(cpu, sizeof(cpu), v->missed_cpu));

@@ -370,7 +370,9 @@ static void add_worst(struct wi_para *p, const struct wi_results *r)
 		return;
 	wi_para_add(p, ", worst %s %s", wi_fmt_ns(a, sizeof(a), w->wait_ns),
 		    wi_fmt_task(task, sizeof(task), wi_results_name(r, w->comm), w->pid));
-	if (w->ran_pid > 0)
+	if (w->ran_pid == 0)
+		wi_para_add(p, " behind another wakeup");
+	else if (w->ran_pid > 0)
 		wi_para_add(p, " behind %s",
 			    wi_fmt_task(task, sizeof(task), wi_results_name(r, w->ran_comm), w->ran_pid));
 	if (w->avoidable_ns >= w->wait_ns)
@@ -407,6 +409,13 @@ static void verdict_missed(FILE *out, const struct wi_results *r)
 	wi_para_print(&p, out, "  *", 4);
 }
 
+/* ", n of them with one in the chosen CPU's LLC", where that is not all the machine. */
+static void add_in_llc(struct wi_para *p, const struct wi_report *rep, const struct wi_missed_cost cost[WI_NR_WIDE])
+{
+	if (rep->topology->nr_groups[WAKEIF_LLC] > 1)
+		wi_para_add(p, ", %" PRIu64 " of them with one in the same LLC", cost[WI_WIDE_LLC].count);
+}
+
 static void verdict_idle_core(FILE *out, const struct wi_report *rep)
 {
 	const struct wi_missed_results *m = &rep->results->missed;
@@ -415,19 +424,19 @@ static void verdict_idle_core(FILE *out, const struct wi_report *rep)
 	char a[WI_FMT_LEN], b[WI_FMT_LEN];
 	struct wi_para p = { 0 };
 
-	if (rep->topology->smt > 1 && c->count)
-		wi_para_add(&p,
-			    "%s (%" PRIu64 ") queued while a whole core was idle, %" PRIu64
-			    " of them with one in the chosen CPU's LLC: %s avoidable wait.",
-			    wi_fmt_share(a, sizeof(a), c->count, m->decided), c->count,
-			    m->queued_while_idle_core[WI_WIDE_LLC].count, wi_fmt_ns(b, sizeof(b), c->avoidable.sum_ns));
+	if (rep->topology->smt > 1 && c->count) {
+		wi_para_add(&p, "%s (%" PRIu64 ") queued on a busy CPU while a whole core was idle",
+			    wi_fmt_share(a, sizeof(a), c->count, m->decided), c->count);
+		add_in_llc(&p, rep, m->queued_while_idle_core);
+		wi_para_add(&p, ": %s avoidable wait.", wi_fmt_ns(b, sizeof(b), c->avoidable.sum_ns));
+	}
 	wi_para_print(&p, out, "  *", 4);
-	if (rep->topology->smt > 1 && h->count)
-		wi_para_add(&p,
-			    "%s (%" PRIu64 ") were placed beside a busy sibling while a whole core was idle, %" PRIu64
-			    " of them with one in the LLC.",
-			    wi_fmt_share(a, sizeof(a), h->count, m->decided), h->count,
-			    m->half_busy_core[WI_WIDE_LLC].count);
+	if (rep->topology->smt > 1 && h->count) {
+		wi_para_add(&p, "%s (%" PRIu64 ") were placed beside a busy sibling while a whole core was idle",
+			    wi_fmt_share(a, sizeof(a), h->count, m->decided), h->count);
+		add_in_llc(&p, rep, m->half_busy_core);
+		wi_para_add(&p, ".");
+	}
 	wi_para_print(&p, out, "  *", 4);
 	if (m->stacked_on_waker.count)
 		wi_para_add(

@@ -163,7 +163,8 @@ static void print_cpu_idle(FILE *out, const struct wi_idle_table *cpu, size_t ma
 
 		if (i % PER_LINE == 0)
 			fprintf(out, "%s  %s", i ? "\n" : "", i ? "         " : "CPUs idle");
-		fprintf(out, "  %s %3.0f %%", wi_fmt_cpu(a, sizeof(a), r->id), all ? 100.0 * (double)r->idle_ns / (double)all : 0);
+		fprintf(out, "  %s %3.0f %%", wi_fmt_cpu(a, sizeof(a), r->id),
+			all ? 100.0 * (double)r->idle_ns / (double)all : 0);
 	}
 	putc('\n', out);
 }

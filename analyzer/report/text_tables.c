@@ -303,7 +303,10 @@ bool wi_text_worst(FILE *out, const struct wi_report *rep, size_t max_rows, stru
 		wi_table_textf(t, "%s%s", w->censored ? ">" : "", wi_fmt_ns(wait, sizeof(wait), w->wait_ns));
 		wi_table_ns(t, w->avoidable_ns);
 		wi_table_cpu(t, w->chosen_cpu);
-		wi_table_task(t, wi_results_name(r, w->ran_comm), w->ran_pid);
+		if (w->ran_pid == 0)
+			wi_table_text(t, "(one on its way)");
+		else
+			wi_table_task(t, wi_results_name(r, w->ran_comm), w->ran_pid);
 		wi_table_cpu(t, w->missed_cpu);
 		wi_table_text(t, wi_missed_row_name((enum wi_missed_row)w->row));
 		wi_table_ns(t, w->missed_idle_ns);
@@ -316,14 +319,26 @@ bool wi_text_worst(FILE *out, const struct wi_report *rep, size_t max_rows, stru
 	return true;
 }
 
+static void print_longest(FILE *out, const struct wi_report *rep, enum wakeif_scope scope)
+{
+	const struct wi_waste *w = &rep->results->waste[scope];
+	char a[WI_FMT_LEN], b[WI_FMT_LEN], c[WI_FMT_LEN], d[WI_FMT_LEN], task[WI_FMT_NAME_LEN];
+
+	if (w->longest_ns)
+		fprintf(out, "  longest in a %s: %s from %s: %s waited on %s, %s idled\n", wi_scope_name(scope),
+			wi_fmt_ns(a, sizeof(a), w->longest_ns),
+			wi_fmt_stamp(b, sizeof(b), w->longest_start_ns, rep->nanoseconds),
+			wi_fmt_task(task, sizeof(task), wi_results_name(rep->results, w->comm), w->pid),
+			wi_fmt_cpu(c, sizeof(c), w->waiting_cpu), wi_fmt_cpu(d, sizeof(d), w->idle_cpu));
+}
+
 bool wi_text_waste(FILE *out, const struct wi_report *rep, struct wi_err *err)
 {
 	static const struct wi_column columns[] = { { "within a", true, false },   { "wall time", false, false },
 						    { "of window", false, false }, { "CPU time", false, false },
-						    { "task time", false, false }, { ">1 ms", false, false },
+						    { "task time", false, false }, { "episodes >1 ms", false, false },
 						    { ">10 ms", false, false },	   { ">100 ms", false, false },
-						    { "longest", false, false },   { "task", true, true },
-						    { "CPU", true, false },	   { "idle", true, false } };
+						    { "longest", false, false } };
 	const struct wi_results *r = rep->results;
 	struct wi_table *t;
 
@@ -343,17 +358,17 @@ bool wi_text_waste(FILE *out, const struct wi_report *rep, struct wi_err *err)
 		wi_table_ns(t, w->task_ns);
 		for (int e = 0; e < WI_NR_EPISODES; e++)
 			wi_table_count(t, w->episodes[e]);
-		if (w->longest_ns) {
+		if (w->longest_ns)
 			wi_table_ns(t, w->longest_ns);
-			wi_table_task(t, wi_results_name(r, w->comm), w->pid);
-			wi_table_cpu(t, w->waiting_cpu);
-			wi_table_cpu(t, w->idle_cpu);
-		} else {
-			for (int i = 0; i < 4; i++)
-				wi_table_none(t);
-		}
+		else
+			wi_table_none(t);
 	}
-	return print(t, out, err);
+	if (!print(t, out, err))
+		return false;
+	for (int s = 0; s < WAKEIF_NR_SCOPES; s++)
+		if (wi_scope_differs(rep->topology, (enum wakeif_scope)s))
+			print_longest(out, rep, (enum wakeif_scope)s);
+	return true;
 }
 
 static void distance_cells(struct wi_table *t, const uint64_t n[WI_NR_DISTANCES], uint64_t whole)

@@ -44,6 +44,21 @@ bool wi_report_topology_flag(uint32_t flags, unsigned int *at, const char **name
 	return false;
 }
 
+/* Number of packages that have an online CPU. */
+static uint32_t online_packages(const struct wakeif_topology *t)
+{
+	uint32_t n = 0;
+
+	for (uint32_t p = 0; p < t->nr_packages; p++) {
+		uint32_t cpu = wi_mask_next(t->online, t->nr_words, 0);
+
+		while (cpu != UINT32_MAX && t->package[cpu] != p)
+			cpu = wi_mask_next(t->online, t->nr_words, cpu + 1);
+		n += cpu != UINT32_MAX;
+	}
+	return n;
+}
+
 static const char *plural(uint32_t n)
 {
 	return n == 1 ? "" : "s";
@@ -80,7 +95,7 @@ bool wi_report_topology_line(FILE *out, const struct wakeif_topology *t, struct 
 	uint32_t online = wi_mask_weight(t->online, t->nr_words), present = wi_mask_weight(t->present, t->nr_words);
 	uint32_t cores = online_groups(t, WAKEIF_CORE), llcs = online_groups(t, WAKEIF_LLC),
 		 nodes = online_groups(t, WAKEIF_NODE);
-	uint32_t min, max;
+	uint32_t packages = online_packages(t), min, max;
 
 	fprintf(out, "%" PRIu32 " CPU%s", online, plural(online));
 	if (present != online)
@@ -92,7 +107,7 @@ bool wi_report_topology_line(FILE *out, const struct wakeif_topology *t, struct 
 	else
 		fputs(" without SMT", out);
 	fprintf(out, ", %" PRIu32 " LLC%s, %" PRIu32 " node%s, %" PRIu32 " package%s", llcs, plural(llcs), nodes,
-		plural(nodes), t->nr_packages, plural(t->nr_packages));
+		plural(nodes), packages, plural(packages));
 	llc_size_range(t, &min, &max);
 	if (min == max)
 		fprintf(out, ", llc_size %" PRIu32, max);

@@ -1,0 +1,188 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs every test and counts single test cases; called by tests/run.sh.
+
+  unit programs     $O/tests/test_*, cmocka (TAP)
+  fuzz corpora      $O/tests/fuzz_*, each replays tests/fuzz/corpus/NAME/: one case a target
+  Python            tests/reference/test_*.py and tests/cli/test_*.py: unittest files, or programs that end with "N passed, N failed"
+  layers            tests/layers.py
+  the same C tests under AddressSanitizer and UBSan, built beside ("check" of a plain build), and the damage runs in "full"
+
+The last line is "N passed, N failed", with ", N skipped" where something was. Nothing passed, or anything failed: exit status 1.
+"""
+import concurrent.futures
+import glob
+import os
+import re
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+O = os.environ["O"]
+JOBS = 2
+TIMEOUT_S = 1500
+FAILURE_LINES = 200
+SANITIZED = "san" in os.path.basename(O) or os.path.basename(O) == "fuzz"
+
+
+class Result:
+    def __init__(self, name):
+        self.name, self.passed, self.failed, self.skipped = name, 0, 0, 0
+        self.output, self.skips, self.seconds = "", [], 0.0
+
+
+def run(argv, env=None):
+    try:
+        p = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S,
+                           env={**os.environ, **(env or {})})
+        return p.returncode, p.stdout.decode("utf-8", "replace")
+    except subprocess.TimeoutExpired as e:
+        return -1, (e.stdout or b"").decode("utf-8", "replace") + "\ntimed out after %d s" % TIMEOUT_S
+
+
+def cmocka(path, label):
+    r = Result(label + os.path.basename(path))
+    status, r.output = run([path], {"CMOCKA_MESSAGE_OUTPUT": "TAP"})
+    planned = 0
+    for line in r.output.splitlines():
+        m = re.match(r"1\.\.(\d+)$", line)
+        if m:
+            planned += int(m.group(1))
+        elif re.match(r"(not )?ok \d+ # SKIP", line):
+            r.skipped += 1
+        elif re.match(r"ok \d+", line):
+            r.passed += 1
+        elif re.match(r"not ok \d+", line):
+            r.failed += 1
+        elif line.startswith(("skipped: ", "# skipped: ")):
+            r.skips.append(line.lstrip("# "))
+    unrun = planned - r.passed - r.failed - r.skipped
+    if unrun > 0 or (status and not r.failed) or not planned:
+        r.failed += max(unrun, 1)
+        r.output += "\n%s: exit status %d, %d of %d cases did not run" % (path, status, max(unrun, 0), planned)
+    return r
+
+
+def fuzz(path, label):
+    name = os.path.basename(path)
+    corpus = os.path.join(ROOT, "tests", "fuzz", "corpus", name[len("fuzz_"):])
+    r = Result(label + name)
+    files = sum(len(f) for _, _, f in os.walk(corpus))
+    if not files:
+        r.failed, r.output = 1, "%s: no corpus in %s" % (name, corpus)
+        return r
+    status, r.output = run([path, corpus])
+    if status:
+        r.failed = 1
+        r.output += "\n%s: exit status %d on its corpus" % (path, status)
+    else:
+        r.passed = 1
+    return r
+
+
+def python(path):
+    r = Result(os.path.relpath(path, ROOT))
+    with open(path, encoding="utf-8") as f:
+        is_unittest = re.search(r"^(import|from) unittest", f.read(), re.M)
+    argv = [sys.executable, os.path.join(ROOT, "tests", "pyrun.py"), path] if is_unittest else [sys.executable, path]
+    status, r.output = run(argv)
+    m = None
+    for m in re.finditer(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", r.output, re.M):
+        pass
+    r.skips = re.findall(r"^(?:SKIP |skipped: ).*", r.output, re.M)
+    if not m:
+        r.failed = 1
+        r.output += "\n%s: exit status %d and no count of tests" % (path, status)
+        return r
+    r.passed, r.failed = int(m.group(1)), int(m.group(2))
+    r.skipped = int(m.group(3)) if m.group(3) else len(r.skips)
+    if status and not r.failed:
+        r.failed = 1
+        r.output += "\n%s: exit status %d" % (path, status)
+    return r
+
+
+def script(name, argv):
+    r = Result(name)
+    status, r.output = run(argv)
+    if status:
+        r.failed = 1
+    else:
+        r.passed = 1
+    return r
+
+
+def c_tests(folder, label):
+    jobs = [(cmocka, p, label) for p in sorted(glob.glob(os.path.join(folder, "tests", "test_*"))) if os.access(p, os.X_OK)]
+    return jobs + [(fuzz, p, label) for p in sorted(glob.glob(os.path.join(folder, "tests", "fuzz_*"))) if os.access(p, os.X_OK)]
+
+
+def build(name, *args):
+    """A variant beside the main one; a build that fails is a failed test."""
+    r = Result("build " + name)
+    status, r.output = run(["make", "--no-print-directory", "-j%d" % JOBS, "WERROR=1", *args])
+    r.passed, r.failed = (0, 1) if status else (1, 0)
+    return r
+
+
+def show(r):
+    mark = "FAIL" if r.failed else "ok  " if r.passed else "skip"
+    counts = "%d passed" % r.passed + (", %d failed" % r.failed if r.failed else "") + (", %d skipped" % r.skipped if r.skipped else "")
+    print("%s %s: %s (%.1f s)" % (mark, r.name, counts, r.seconds))
+    for s in sorted(set(r.skips)):
+        print("     " + s)
+    if r.failed:
+        lines = r.output.splitlines()
+        if len(lines) > FAILURE_LINES:
+            print("     ... %d lines left out" % (len(lines) - FAILURE_LINES))
+        for line in lines[-FAILURE_LINES:]:
+            print("     " + line)
+    sys.stdout.flush()
+
+
+def timed(job):
+    start = time.monotonic()
+    r = job[0](*job[1:])
+    r.seconds = time.monotonic() - start
+    show(r)
+    return r
+
+
+def run_all(jobs):
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        return list(pool.map(timed, jobs))
+
+
+def python_tests():
+    found = glob.glob(os.path.join(ROOT, "tests", "reference", "test_*.py")) + glob.glob(os.path.join(ROOT, "tests", "cli", "test_*.py"))
+    # The long one first, so that the other worker has something to do meanwhile.
+    return [(python, p) for p in sorted(found, key=lambda p: (not p.endswith("test_reference.py"), p))]
+
+
+def main():
+    mode = sys.argv[1] if len(sys.argv) > 1 else "check"
+    results = run_all([(script, "layers", [sys.executable, os.path.join(ROOT, "tests", "layers.py")])] + c_tests(O, ""))
+    san = os.path.join(O, "san-address-undefined")
+    if not SANITIZED:
+        results.append(timed((build, "with sanitizers", "SAN=address,undefined", "OPT=-O1 -g", "O=" + san, "tests-built")))
+        if not results[-1].failed:
+            results += run_all(c_tests(san, "san "))
+    results += run_all(python_tests())
+    if mode == "full":
+        os.environ["WAKEIF_FULL"] = "1"
+        results.append(timed((build, "with clang", "CC=clang-14", "O=" + os.path.join(O, "clang-14"), "tests-built")))
+        results += run_all(c_tests(os.path.join(O, "clang-14"), "clang "))
+        if not SANITIZED:
+            os.environ["O"] = san
+            results += run_all([j for j in python_tests() if "test_cli" in j[1] or "test_damage" in j[1]])
+    passed, failed, skipped = (sum(getattr(r, k) for r in results) for k in ("passed", "failed", "skipped"))
+    bad = [r.name for r in results if r.failed]
+    if bad:
+        print("failed: " + ", ".join(bad))
+    print("%d passed, %d failed%s" % (passed, failed, ", %d skipped" % skipped if skipped else ""))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
