@@ -65,16 +65,16 @@ $(O)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# Unit tests: one cmocka program a file. tests/unit/*.c without the prefix test_ is shared by them.
+# Unit tests: one cmocka program a file. tests/unit/*.c without the prefix test_ is shared by them, and so is the writer of traces.
+GEN_HELP := $(call obj,$(filter-out tests/gen/gen_%.c,$(GEN_SRC)))
 TEST_BIN := $(patsubst tests/unit/%.c,$(O)/tests/%,$(TEST_SRC))
 TEST_HELP := $(call obj,$(filter-out $(TEST_SRC),$(wildcard tests/unit/*.c)))
-$(O)/tests/test_%: $(O)/obj/tests/unit/test_%.o $(TEST_HELP) $(O)/libwakeif.a
+$(O)/tests/test_%: $(O)/obj/tests/unit/test_%.o $(TEST_HELP) $(GEN_HELP) $(O)/libwakeif.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS) -lcmocka
 
 # Generators of traces: one program a file in tests/gen named gen_*.c; the other files there are shared by them.
 GEN_BIN := $(patsubst tests/gen/%.c,$(O)/tests/%,$(filter tests/gen/gen_%.c,$(GEN_SRC)))
-GEN_HELP := $(call obj,$(filter-out tests/gen/gen_%.c,$(GEN_SRC)))
 $(O)/tests/gen_%: $(O)/obj/tests/gen/gen_%.o $(GEN_HELP) $(O)/libwakeif.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
