@@ -195,6 +195,7 @@ static bool timeline_new(struct wi_session *s, uint32_t kernel, struct wi_err *e
 	struct wi_timeline_opts to = {
 		.topology = s->machine.topology,
 		.names = s->names,
+		.trace_name = s->o->path,
 		.survey = &s->survey,
 		.facts = s->machine.facts,
 		.nr_facts = s->machine.nr_facts,

@@ -77,6 +77,10 @@ static void switch_out(struct wi_timeline *tl, uint32_t c, struct task *prev, co
 		o = NULL;
 	if (o && !waking)
 		tl_wakeup_close(tl, o, WI_OUT_REPLACED);
+	if (!waking && !tl->opt.survey->has_wakeups) { /* nothing will tell when its sleep ended */
+		tl_become_unknown(tl, prev);
+		return;
+	}
 	tl_set_state(tl, prev, waking ? WI_TASK_WAKING : WI_TASK_BLOCKED);
 }
 
@@ -95,6 +99,41 @@ static void clear_ghosts(struct wi_timeline *tl, uint32_t c)
 	}
 }
 
+/* c and all that runs or waits there are not known from now to its next sched_switch (METRICS rule 4). */
+static void cpu_unknown(struct wi_timeline *tl, uint32_t c)
+{
+	struct cpu *cpu = &tl->cpu[c];
+	struct task *cur = cpu->cur;
+	bool was_known = cpu->kind != WI_CPU_UNKNOWN;
+
+	tl_set_kind(tl, c, WI_CPU_UNKNOWN);
+	while (cpu->waiting) {
+		struct task *t = cpu->waiting;
+
+		tl_wait_end(tl, t);
+		tl_become_unknown(tl, t);
+		if (t->wakeup)
+			tl_wakeup_close(tl, t->wakeup, WI_OUT_UNKNOWN);
+	}
+	if (cur && cur->pub.state == WI_TASK_RUNNING && cur->pub.cpu == c) {
+		cpu->cur = NULL;
+		tl_queue_uncount(tl, c, cur);
+		tl_become_unknown(tl, cur);
+		if (cur->wakeup)
+			tl_wakeup_close(tl, cur->wakeup, WI_OUT_UNKNOWN);
+	}
+	cpu->cur = NULL;
+	if (!was_known)
+		return;
+	cpu->prev_pid = -1;
+	tl->view_cpu[c].curr_pid = -1;
+	tl->view_cpu[c].curr_prio = WI_PRIO_UNKNOWN;
+	tl_update_idle(tl, c);
+	tl_write_bit(tl->sched_idle_only, c, false);
+	if (tl->obs.cpu_changed)
+		tl->obs.cpu_changed(tl->obs.ctx, tl->now_ns, c, WI_CPU_UNKNOWN, NULL);
+}
+
 static void switch_in_closes(struct wi_timeline *tl, uint32_t c, struct task *next)
 {
 	struct open_wakeup *o = next->wakeup;
@@ -105,6 +144,18 @@ static void switch_in_closes(struct wi_timeline *tl, uint32_t c, struct task *ne
 	if (!o->enqueued)
 		tl_repair(tl, &tl->q.repairs.waking_without_wakeup);
 	tl_wakeup_close(tl, o, WI_OUT_RUN);
+}
+
+/* next is switched in elsewhere while it is shown running on c: clocks disagree, or c's start was not what its first record says. */
+static void leave_other_cpu(struct wi_timeline *tl, uint32_t c, struct task *next)
+{
+	if (!tl->cpu[c].has_switch) {
+		cpu_unknown(tl, c);
+		return;
+	}
+	tl_queue_uncount(tl, c, next);
+	next->skew_ns = tl->now_ns;
+	next->skew_cpu = c;
 }
 
 static void switch_in(struct wi_timeline *tl, uint32_t c, struct task *next)
@@ -120,11 +171,8 @@ static void switch_in(struct wi_timeline *tl, uint32_t c, struct task *next)
 		uint32_t other = next->pub.cpu;
 
 		tl_repair(tl, &tl->q.repairs.elsewhere);
-		if (other != WI_CPU_NONE && tl->cpu[other].cur == next) {
-			tl_queue_uncount(tl, other, next);
-			next->skew_ns = tl->now_ns;
-			next->skew_cpu = other;
-		}
+		if (other != WI_CPU_NONE && tl->cpu[other].cur == next)
+			leave_other_cpu(tl, other, next);
 	} else if (!next->wakeup && was != WI_TASK_UNKNOWN) {
 		tl_repair(tl, &tl->q.repairs.implied_runnable);
 	}
@@ -202,8 +250,6 @@ static void on_switch(struct wi_timeline *tl, const struct wi_event *ev)
 	if (tl->obs.cpu_changed)
 		tl->obs.cpu_changed(tl->obs.ctx, tl->now_ns, c, cpu->kind, cpu->cur ? &cpu->cur->pub : NULL);
 }
-
-/* ---- wakeups and moves ---- */
 
 static void on_waking(struct wi_timeline *tl, const struct wi_event *ev, const struct wi_placement *p)
 {
@@ -413,48 +459,15 @@ static void on_task_exit(struct wi_timeline *tl, const struct wi_event *ev)
 		t->pub.exiting = true;
 }
 
-/* ---- gaps ---- */
-
 static void cpu_lost(struct wi_timeline *tl, uint32_t c, enum wi_lost_kind kind, uint64_t nr)
 {
-	struct cpu *cpu = &tl->cpu[c];
-	struct task *cur = cpu->cur;
-
-	if (tl->in_window) {
-		if (kind == WI_LOST_CHAIN) {
-			tl->q.chain_breaks++;
-		} else {
-			tl->q.lost_marks++;
-			tl->q.lost_events += nr;
-		}
+	if (tl->in_window && kind == WI_LOST_CHAIN) {
+		tl->q.chain_breaks++;
+	} else if (tl->in_window) {
+		tl->q.lost_marks++;
+		tl->q.lost_events += nr;
 	}
-	bool was_known = cpu->kind != WI_CPU_UNKNOWN;
-	tl_set_kind(tl, c, WI_CPU_UNKNOWN);
-	while (cpu->waiting) {
-		struct task *t = cpu->waiting;
-
-		tl_wait_end(tl, t);
-		tl_become_unknown(tl, t);
-		if (t->wakeup)
-			tl_wakeup_close(tl, t->wakeup, WI_OUT_UNKNOWN);
-	}
-	if (cur && cur->pub.state == WI_TASK_RUNNING && cur->pub.cpu == c) {
-		cpu->cur = NULL;
-		tl_queue_uncount(tl, c, cur);
-		tl_become_unknown(tl, cur);
-		if (cur->wakeup)
-			tl_wakeup_close(tl, cur->wakeup, WI_OUT_UNKNOWN);
-	}
-	cpu->cur = NULL;
-	if (!was_known)
-		return;
-	cpu->prev_pid = -1;
-	tl->view_cpu[c].curr_pid = -1;
-	tl->view_cpu[c].curr_prio = WI_PRIO_UNKNOWN;
-	tl_update_idle(tl, c);
-	tl_write_bit(tl->sched_idle_only, c, false);
-	if (tl->obs.cpu_changed)
-		tl->obs.cpu_changed(tl->obs.ctx, tl->now_ns, c, WI_CPU_UNKNOWN, NULL);
+	cpu_unknown(tl, c);
 }
 
 /* Gaps that the survey found, for sources that do not look ahead: told after all records up to their start. */

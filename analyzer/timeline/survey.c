@@ -127,12 +127,30 @@ static bool drain(struct surveyor *v)
 	return true;
 }
 
+/* Highest CPU number that the event names. */
+static uint32_t highest_cpu(const struct wi_event *ev)
+{
+	int64_t a = ev->cpu, b = -1, c = -1;
+
+	if (ev->type == WI_EV_SCHED_WAKING || ev->type == WI_EV_SCHED_WAKEUP || ev->type == WI_EV_SCHED_WAKEUP_NEW) {
+		b = ev->wk.target_cpu;
+	} else if (ev->type == WI_EV_SCHED_MIGRATE_TASK) {
+		b = ev->mig.orig_cpu;
+		c = ev->mig.dest_cpu;
+	}
+	a = b > a ? b : a;
+	return (uint32_t)(c > a ? c : a);
+}
+
 static bool take(struct surveyor *v, const struct wi_event *ev)
 {
+	uint32_t cpu = highest_cpu(ev);
+
 	if (v->whole && !follow_cpu(v, ev))
 		return false;
-	if (!grow_cpus(v, ev->cpu + 1))
+	if (cpu < WI_MAX_CPUS && !grow_cpus(v, cpu + 1))
 		return false;
+	v->s->has_wakeups |= ev->type == WI_EV_SCHED_WAKING || ev->type == WI_EV_SCHED_WAKEUP;
 	v->nr_waking += ev->type == WI_EV_SCHED_WAKING;
 	v->nr_wakeup += ev->type == WI_EV_SCHED_WAKEUP;
 	if (!v->nr_waking && v->nr_wakeup >= WAKEUPS_WITHOUT_WAKING)

@@ -41,18 +41,22 @@ static void start(struct wi_timeline *tl)
 	}
 }
 
-static bool cpus_fit(const struct wi_timeline *tl, const struct wi_event *ev)
+/* A CPU that the event names and the topology lacks; WI_CPU_NONE if there is none. */
+static inline uint32_t foreign_cpu(const struct wi_timeline *tl, const struct wi_event *ev)
 {
+	int64_t nr = tl->nr_cpus;
+
+	if (ev->cpu >= nr)
+		return ev->cpu;
 	switch (ev->type) {
 	case WI_EV_SCHED_WAKING:
 	case WI_EV_SCHED_WAKEUP:
 	case WI_EV_SCHED_WAKEUP_NEW:
-		return ev->cpu < tl->nr_cpus && (ev->wk.target_cpu < 0 || (uint32_t)ev->wk.target_cpu < tl->nr_cpus);
+		return ev->wk.target_cpu >= nr ? (uint32_t)ev->wk.target_cpu : WI_CPU_NONE;
 	case WI_EV_SCHED_MIGRATE_TASK:
-		return ev->cpu < tl->nr_cpus && (ev->mig.orig_cpu < 0 || (uint32_t)ev->mig.orig_cpu < tl->nr_cpus) &&
-		       (ev->mig.dest_cpu < 0 || (uint32_t)ev->mig.dest_cpu < tl->nr_cpus);
+		return ev->mig.orig_cpu >= nr ? (uint32_t)ev->mig.orig_cpu : ev->mig.dest_cpu >= nr ? (uint32_t)ev->mig.dest_cpu : WI_CPU_NONE;
 	default:
-		return ev->cpu < tl->nr_cpus;
+		return WI_CPU_NONE;
 	}
 }
 
@@ -73,10 +77,9 @@ bool wi_timeline_feed(struct wi_timeline *tl, const struct wi_event *ev, int nr,
 	if (!tl->started)
 		start(tl);
 	for (int i = 0; i < nr; i++) {
-		if (!cpus_fit(tl, &ev[i]))
-			return wi_err_set(err, WI_EREFUSED, "topology %s lacks a CPU that the trace names: CPU %u, record at 0x%llx", tl->topo->source,
-					  ev[i].cpu < tl->nr_cpus && ev[i].type != WI_EV_SCHED_MIGRATE_TASK ? (uint32_t)ev[i].wk.target_cpu : ev[i].cpu,
-					  (unsigned long long)ev[i].pos);
+		if (foreign_cpu(tl, &ev[i]) != WI_CPU_NONE)
+			return wi_err_at(err, WI_EREFUSED, tl->opt.trace_name ? tl->opt.trace_name : "trace", ev[i].pos,
+					 "the record names CPU %u, which the topology lacks: %s", foreign_cpu(tl, &ev[i]), tl->topo->source);
 		if (!wi_lookahead_push(tl->la, &ev[i]))
 			return wi_err_nomem(err);
 	}

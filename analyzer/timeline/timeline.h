@@ -183,7 +183,8 @@ struct wi_survey {
 	uint64_t gap_ns;	/* median waking→migrate gap of the first 10,000 moved wakeups; 1000 if none */
 	uint64_t gap_samples;
 	bool has_waking;	/* a sched_waking before the 10,000th sched_wakeup */
-	uint32_t nr_cpus;	/* highest CPU seen or told + 1 */
+	bool has_wakeups;	/* a sched_waking or a sched_wakeup at all */
+	uint32_t nr_cpus;	/* highest CPU that the file or a surveyed event names + 1 */
 	int32_t *first_pid;	/* by CPU; -1: no record on it */
 	uint64_t *first_ts_ns;	/* by CPU; WI_TIME_UNKNOWN: no record on it */
 	bool *overwritten;	/* by CPU: the start of its buffer was overwritten */
@@ -200,6 +201,7 @@ void wi_survey_fini(struct wi_survey *s);
 struct wi_timeline_opts {
 	const struct wakeif_topology *topology; /* borrowed */
 	struct wi_names *names;			/* borrowed */
+	const char *trace_name;			/* for messages; borrowed */
 	const struct wi_survey *survey;		/* borrowed */
 	const struct wi_task_fact *facts;
 	size_t nr_facts;

@@ -281,12 +281,34 @@ static void skew(void **state)
 {
 	(void)state;
 	struct wi_timeline_quality q;
-	char *told = tl_fixture_run(&plain, "1000000 0 100 other\n1000000 1 0 other\n4000000 1 0 switch R 100\n5000000 1 100 switch S 0\n6000000 0 100 switch S 0\n", "C", &q);
+	char *told = tl_fixture_run(&plain, "1000000 0 0 switch R 100\n1000000 1 0 other\n4000000 1 0 switch R 100\n5000000 1 100 switch S 0\n6000000 0 100 switch S 0\n", "C", &q);
 
 	assert_int_equal(q.skew.ns, 2000000);
 	assert_int_equal(q.skew.cpu_a, 0);
 	assert_int_equal(q.repairs.elsewhere, 1);
 	free(told);
+}
+
+/* Rule 3: CPU 1's buffer starts late; the task of its first record was seen elsewhere before. */
+static void late_start(void **state)
+{
+	(void)state;
+	struct wi_timeline_quality q;
+	char *told = tl_fixture_run(&plain, "1000 0 0 other\n2000 0 0 switch R 200\n3000 0 200 switch S 0\n9000 1 200 switch S 0\n9500 0 0 other\n", "K", &q);
+
+	assert_non_null(strstr(told, "K 2000 cpu1 unknown 0\n"));
+	assert_non_null(strstr(told, "K 9000 cpu1 idle 0\n"));
+	assert_int_equal(q.skew.ns, 0);
+	assert_int_equal(q.unknown_ns, 7000);
+	free(told);
+}
+
+/* trace-viewer 19 (reports C 63): with nothing but switches, sleep is not told from wait. */
+static void switch_only(void **state)
+{
+	(void)state;
+	tl_expect(&(struct tl_fixture_opts){ .switch_only = true }, "1000 0 100 switch S 0\n5000 0 0 switch R 100\n6000 0 100 switch R+ 200\n7000 0 200 switch S 100\n8000 0 100 other\n",
+		  "G", "G 200 run 1000 wait 0 sleep 0 unknown 6000\nG 100 run 2000 wait 1000 sleep 0 unknown 4000\n");
 }
 
 /* Rule 16: a kernel before 4.3. */
@@ -375,7 +397,8 @@ int main(void)
 		cmocka_unit_test(idle_task_is_no_task), cmocka_unit_test(gap),		     cmocka_unit_test(ghosts_and_throttling),
 		cmocka_unit_test(inferred_migration),  cmocka_unit_test(skew),		     cmocka_unit_test(only_wakeups),
 		cmocka_unit_test(duplicates),	       cmocka_unit_test(censored),	     cmocka_unit_test(unresolved),
-		cmocka_unit_test(exec_by_thread),      cmocka_unit_test(moved_wakeup),
+		cmocka_unit_test(exec_by_thread),      cmocka_unit_test(late_start),	     cmocka_unit_test(switch_only),
+		      cmocka_unit_test(moved_wakeup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -298,6 +298,7 @@ static void make_survey(struct wi_survey *s, const struct tl_fixture_opts *o, ui
 	memset(s, 0, sizeof(*s));
 	s->gap_ns = o->gap_ns ? o->gap_ns : 10;
 	s->has_waking = !o->no_waking;
+	s->has_wakeups = !o->switch_only;
 	s->nr_cpus = nr_cpus;
 	s->first_pid = zalloc(nr_cpus, sizeof(*s->first_pid));
 	s->first_ts_ns = zalloc(nr_cpus, sizeof(*s->first_ts_ns));

@@ -21,7 +21,7 @@ struct tl_fixture_opts {
 	struct wakeif_topology *topology; /* NULL: 1 node, 1 LLC, 4 cores of 2 threads */
 	uint64_t gap_ns;		  /* default 10 */
 	uint64_t oncpu_ns;		  /* default 5000 */
-	bool no_waking;
+	bool no_waking, switch_only;
 	uint64_t start_ns, stop_ns;
 	uint32_t kernel_version;
 	const struct wi_task_fact *facts;
