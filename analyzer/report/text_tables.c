@@ -56,11 +56,16 @@ bool wi_text_wakeups(FILE *out, const struct wi_report *rep, struct wi_err *err)
 	}
 	if (!print(t, out, err))
 		return false;
-	if (w->running || w->died || w->replaced || w->unknown || w->censored)
-		fprintf(out,
-			"  not measured: %" PRIu64 " ran on without a wait, %" PRIu64 " died first, %" PRIu64
-			" woken again or contradicted, %" PRIu64 " lost, %" PRIu64 " still waiting\n",
-			w->running, w->died, w->replaced, w->unknown, w->censored);
+	if (w->running || w->died || w->replaced || w->unknown || w->censored) {
+		struct wi_para p = { 0 };
+
+		wi_para_add(&p,
+			    "%" PRIu64 " ran on without a wait, %" PRIu64 " died first, %" PRIu64
+			    " woken again or contradicted, %" PRIu64 " lost, %" PRIu64 " still waiting",
+			    w->running, w->died, w->replaced, w->unknown, w->censored);
+		if (!wi_para_print(&p, out, "  not measured:", 16))
+			return wi_err_nomem(err);
+	}
 	if (w->stalled)
 		fprintf(out, "  waker stalled for over 100 us: %" PRIu64 " of class select\n", w->stalled);
 	if (r->quality.exec_count)
