@@ -95,6 +95,9 @@ bool wi_probes_add(struct wi_probes *p, const struct wi_tracefs *fs, const char 
 	if (access(path, W_OK))
 		return wi_err_set(err, WI_EIO, "--probe: this kernel allows no probes: %s: %s", path,
 				  errno == ENOENT ? "absent (no CONFIG_KPROBE_EVENTS)" : strerror(errno));
+	snprintf(path, sizeof(path), "%s/dynamic_events", fs->dir);
+	if (access(path, W_OK))
+		return wi_err_set(err, WI_EIO, "--probe needs Linux 5.0 or later: %s: %s", path, strerror(errno));
 	if (!wi_probes_remove(fs, err))
 		return false;
 	int32_t pid = wi_btf_member_offset(btf, "task_struct", "pid");

@@ -17,6 +17,7 @@ load="hackbench -p -g 1 -f 4 -l 1000"
 record stock -- sh -c "$load; exit 7"
 record deep --deep -- $load
 record probe --probe -- $load
+record both --deep --probe -- sh -c "hackbench -p -g 1 -l 20; sleep 0.2; hackbench -T -g 1 -l 10"
 record lost -b 4 -- hackbench -p -g 2 -l 40
 record duration --duration 2
 sleep 4 & record pid -p $!
@@ -43,6 +44,5 @@ done_with script $?
 trace-cmd record -q -C mono -o /tmp/hand.dat -B inst -e sched_switch -e sched_waking wakeif record-exec --instance inst -- $load \
 	> /mnt/out/hand.out 2> /mnt/out/hand.log
 done_with hand $?
+wakeif topology --capture -o /mnt/out/guest.topology.tar.gz; echo "capture rc=$?" >> /mnt/results
 grep -E "select_idle|select_task_rq_fair" /proc/kallsyms > /mnt/out/kallsyms.txt
-# What the files themselves say, for comparison with the markers.
-( cd / && find sys/devices/system/cpu/cpu[0-9]*/topology -type f | sort | xargs grep -H . ) > /mnt/out/sysfs.txt
