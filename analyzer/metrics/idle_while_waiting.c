@@ -384,24 +384,31 @@ static void solve(struct wi_metrics *m, uint32_t level, uint32_t g, uint32_t *pa
 
 /* Who was there just before an episode ended: what is there now and began earlier, and what left at this instant. */
 struct longest {
+	uint64_t start_ns; /* of the episode: what waited or idled before counts from here */
 	uint64_t task_since_ns, cpu_since_ns;
 	int32_t pid;
 	uint32_t comm, waiting_cpu, idle_cpu, mask;
 };
 
+static uint64_t within(const struct longest *n, uint64_t since_ns)
+{
+	return since_ns > n->start_ns ? since_ns : n->start_ns;
+}
+
 static void consider_task(struct wi_metrics *m, struct longest *n, const struct m_left *t)
 {
 	const wakeif_word *mask = m->waste.mask[t->mask].words;
+	uint64_t since_ns = within(n, t->since_ns);
 	bool may_go = false;
 
-	if (t->since_ns >= m->now_ns || t->since_ns > n->task_since_ns ||
-	    (t->since_ns == n->task_since_ns && t->pid >= n->pid))
+	if (t->since_ns >= m->now_ns || since_ns > n->task_since_ns ||
+	    (since_ns == n->task_since_ns && t->pid >= n->pid))
 		return;
 	for (uint32_t i = 0; i < m->lay.words; i++)
 		may_go |= (mask[i] & m->waste.seen[i]) != 0;
 	if (!may_go)
 		return;
-	n->task_since_ns = t->since_ns;
+	n->task_since_ns = since_ns;
 	n->pid = t->pid;
 	n->comm = t->comm;
 	n->waiting_cpu = t->cpu;
@@ -409,9 +416,11 @@ static void consider_task(struct wi_metrics *m, struct longest *n, const struct 
 	n->idle_cpu = WI_CPU_NONE; /* is found anew for this task */
 }
 
-static void consider_cpu(struct wi_metrics *m, struct longest *n, uint32_t cpu, uint64_t since_ns)
+static void consider_cpu(struct wi_metrics *m, struct longest *n, uint32_t cpu, uint64_t idle_since_ns)
 {
-	if (since_ns >= m->now_ns || !wi_mask_test(m->waste.mask[n->mask].words, cpu))
+	uint64_t since_ns = within(n, idle_since_ns);
+
+	if (idle_since_ns >= m->now_ns || !wi_mask_test(m->waste.mask[n->mask].words, cpu))
 		return;
 	if (n->idle_cpu != WI_CPU_NONE &&
 	    (since_ns > n->cpu_since_ns || (since_ns == n->cpu_since_ns && cpu >= n->idle_cpu)))
@@ -472,9 +481,12 @@ static void episode_end(struct wi_metrics *m, uint32_t level, uint64_t end_ns)
 		lv->r.episodes[i] += end_ns - start_ns > episode_limit_ns[i];
 	if (end_ns - start_ns <= lv->r.longest_ns)
 		return;
-	struct longest n = {
-		WI_TIME_UNKNOWN, WI_TIME_UNKNOWN, INT32_MAX, WI_NAME_NONE, WI_CPU_NONE, WI_CPU_NONE, NONE
-	};
+	struct longest n = { .start_ns = start_ns,
+			     .task_since_ns = WI_TIME_UNKNOWN,
+			     .pid = INT32_MAX,
+			     .waiting_cpu = WI_CPU_NONE,
+			     .idle_cpu = WI_CPU_NONE,
+			     .mask = NONE };
 	for (uint32_t i = 0; i < lv->nr_ended; i++)
 		name_group(m, level, lv->ended[i], &n);
 	lv->r.longest_ns = end_ns - start_ns;

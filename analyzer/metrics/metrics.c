@@ -59,6 +59,8 @@ static void on_idle_changed(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle)
 		return;
 	m_missed_touch(m, now_ns, cpu, false);
 	m_waste_idle_changed(m, now_ns, cpu, idle);
+	if (m->lay.max_threads > 1)
+		m_smt_idle_changed(m, now_ns, cpu, idle);
 }
 
 static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, int delta)

@@ -225,8 +225,8 @@ struct m_waste {
 
 struct m_core {
 	uint64_t since_ns;
-	uint32_t nr_busy, nr_unknown; /* by kind */
-	uint32_t pair0;		      /* first of its pair slots */
+	uint32_t nr_busy, nr_unknown, nr_idle; /* busy, unknown: kind; idle: idle(c) */
+	uint32_t pair0;			       /* first of its pair slots */
 	bool corun, idle, has_candidate;
 	uint64_t unknown_ns;
 };
@@ -394,6 +394,7 @@ void m_smt_fini(struct wi_metrics *m);
 void m_smt_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind, uint32_t task,
 		       uint32_t group);
 
+void m_smt_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle);
 void m_smt_task_gone(struct wi_metrics *m, uint64_t now_ns, uint32_t task, uint32_t last_cpu);
 bool m_smt_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
 uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct m_task *t);

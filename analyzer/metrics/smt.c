@@ -227,7 +227,7 @@ static void update_corun(struct wi_metrics *m, uint32_t k, uint32_t cpu, uint64_
 {
 	struct m_core *core = &m->smt.core[k];
 	bool corun = !core->nr_unknown && core->nr_busy >= 2;
-	bool idle = core->has_candidate && !core->nr_busy && !core->nr_unknown;
+	bool idle = core->has_candidate && core->nr_idle == m->lay.core_threads[k];
 
 	if (corun == core->corun && idle == core->idle)
 		return;
@@ -260,6 +260,14 @@ void m_smt_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum
 	}
 	if (m->lay.core_threads[k] > 1)
 		update_pairs(m, k, cpu);
+}
+
+void m_smt_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle)
+{
+	uint32_t k = m->lay.topo->group[WAKEIF_CORE][cpu];
+
+	m->smt.core[k].nr_idle += idle ? 1u : -1u;
+	update_corun(m, k, cpu, now_ns);
 }
 
 static void thread_forget(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
