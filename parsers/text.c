@@ -156,7 +156,7 @@ static uint32_t comm_of_head(struct text *t, const struct wi_text_head *h, struc
 	if (!h->comm.len || h->pid <= 0 || WI_STR_IS(h->comm, "<...>") || WI_STR_IS(h->comm, "<idle>") ||
 	    (h->form == WI_TEXT_PERF && h->comm.p[0] == ':') || (h->form == WI_TEXT_LATENCY && h->comm.len >= 8))
 		return WI_NAME_NONE;
-	if (strncmp(last, h->comm.p, h->comm.len) || last[h->comm.len])
+	if (!wi_str_equal(h->comm, last))
 		run->comm_id = wi_names_intern(t->names, h->comm.p, h->comm.len);
 	return run->comm_id;
 }
@@ -208,10 +208,9 @@ static uint64_t perf_lost(const struct wi_text_head *h)
 }
 
 /* true: an event to deliver. */
-static bool decode(struct text *t, const struct wi_text_head *h, struct wi_str line, uint64_t offset,
+static bool decode(struct text *t, const struct wi_text_head *h, uint32_t type, struct wi_str line, uint64_t offset,
 		   struct wi_event *ev)
 {
-	uint32_t type = wi_text_event_type(h, t->facts.report);
 	struct cpu_run *run = &t->run[h->cpu];
 
 	if (type == WI_TEXT_IGNORE)
@@ -283,9 +282,11 @@ static int next_sorted(struct text *t, struct wi_event *ev, struct wi_err *err)
 		if (line.len && *line.p == '#') {
 			wi_text_header_line(&t->columns, line.p, line.len);
 		} else if (wi_text_parse_head(line.p, line.len, &h)) {
-			if (!wi_text_chosen(&t->facts, &h) || h.cpu >= t->facts.nr_cpus)
+			uint32_t type = wi_text_event_type(&h, t->facts.report);
+
+			if (type == WI_TEXT_IGNORE || !wi_text_chosen(&t->facts, &h) || h.cpu >= t->facts.nr_cpus)
 				continue;
-			if (wi_text_event_type(&h, t->facts.report) == WI_TEXT_LOST_TIMED) {
+			if (type == WI_TEXT_LOST_TIMED) {
 				add_lost(&t->run[h.cpu], perf_lost(&h));
 				continue;
 			}
@@ -299,7 +300,7 @@ static int next_sorted(struct text *t, struct wi_event *ev, struct wi_err *err)
 					return 1;
 				continue;
 			}
-			if (decode(t, &h, line, offset, ev))
+			if (decode(t, &h, type, line, offset, ev))
 				return 1;
 		} else if (wi_text_parse_lost(line, &cpu, &nr)) {
 			if (cpu < t->facts.nr_cpus)
@@ -319,15 +320,16 @@ static int event_at(struct text *t, const struct wi_text_place *place, struct wi
 	struct wi_text_head h;
 	struct wi_str line;
 	uint64_t nr;
-	uint32_t cpu;
+	uint32_t cpu, type;
 
 	if (!wi_text_file_at(&t->file, place->offset, &line, err))
 		return -1;
 	if (wi_text_parse_head(line.p, line.len, &h)) {
 		if (h.cpu >= t->facts.nr_cpus)
 			return 0;
-		if (wi_text_event_type(&h, t->facts.report) != WI_TEXT_LOST_TIMED)
-			return decode(t, &h, line, place->offset, ev);
+		type = wi_text_event_type(&h, t->facts.report);
+		if (type != WI_TEXT_LOST_TIMED)
+			return decode(t, &h, type, line, place->offset, ev);
 		cpu = h.cpu;
 		nr = perf_lost(&h);
 	} else if (!wi_text_parse_lost(line, &cpu, &nr)) {
@@ -581,6 +583,9 @@ static void *text_open(int fd, uint64_t file_bytes, const char *path, const stru
 	info->time_res_ns = time_res(&t->facts);
 	info->damage = t->damage;
 	info->nr_damage = 0;
+	if (t->facts.more_instances)
+		note_damage(t, WI_NO_OFFSET, "more than 64 buffer instances are named, the later ones are left out",
+			    (struct wi_str){ "", 0 });
 	if (t->facts.order != WI_ORDER_SORTED) {
 		t->sorter = wi_text_sorter_new(&t->file, &t->facts, err);
 		if (!t->sorter)

@@ -216,9 +216,7 @@ static bool note_name(struct scan *s, const struct wi_text_head *h)
 		return false;
 	p = &facts->pids[pid_slot(facts, h->pid)];
 	if (p->pid == h->pid) {
-		const char *known = wi_names_get(s->names, p->name);
-
-		if (!strncmp(known, h->comm.p, h->comm.len) && !known[h->comm.len])
+		if (wi_str_equal(h->comm, wi_names_get(s->names, p->name)))
 			return true;
 	} else {
 		facts->nr_pids++;
@@ -315,8 +313,10 @@ static void note_instance(struct wi_text_facts *facts, const struct wi_text_head
 	for (i = 0; i < facts->nr_instances; i++)
 		if (!strcmp(facts->instance[i].name, name))
 			break;
-	if (i == WI_TEXT_MAX_INSTANCES)
+	if (i == WI_TEXT_MAX_INSTANCES) {
+		facts->more_instances = true;
 		return;
+	}
 	if (i == facts->nr_instances) {
 		facts->nr_instances++;
 		facts->instance[i] = (struct wi_text_instance){ 0 };
@@ -438,12 +438,9 @@ static bool one_pass(struct scan *s, struct wi_text_file *f, const struct wi_ope
 
 bool wi_text_chosen(const struct wi_text_facts *facts, const struct wi_text_head *h)
 {
-	const char *name;
-
 	if (!facts->nr_instances)
 		return true;
-	name = facts->instance[facts->chosen].name;
-	return !strncmp(name, h->instance.len ? h->instance.p : "", h->instance.len) && !name[h->instance.len];
+	return wi_str_equal(h->instance, facts->instance[facts->chosen].name);
 }
 
 static bool choose_instance(struct wi_text_facts *facts, const char *buffer, const char *path, struct wi_err *err)

@@ -16,7 +16,7 @@
 #include "parsers/text_file.h"
 #include "parsers/text_line.h"
 
-#define WI_TEXT_MAX_INSTANCES 32
+#define WI_TEXT_MAX_INSTANCES 64
 #define WI_TEXT_WINDOW                                                                                                 \
 	65536 /* lines that a late line may have to move forward before all lines are sorted by an index */
 
@@ -27,7 +27,7 @@ enum wi_text_order {
 };
 
 struct wi_text_instance {
-	char name[64];
+	char name[256]; /* a folder's name in tracefs */
 	uint64_t nr_sched, bytes;
 };
 
@@ -55,6 +55,7 @@ struct wi_text_facts {
 	struct wi_text_cpu *cpu;     /* nr_cpus allocated or more */
 	uint32_t cpu_room;
 	struct wi_text_instance instance[WI_TEXT_MAX_INSTANCES];
+	bool more_instances;	       /* than there is room for */
 	uint32_t nr_instances, chosen; /* nr_instances 0: the text names none */
 	uint64_t nr_lines, nr_events, nr_sched, nr_decoded_sched;
 	uint64_t first_bad; /* position of the first sched line that does not decode */
