@@ -103,9 +103,29 @@ bool wi_tracefs_check_clock(const struct wi_tracefs *fs, const char *clock, stru
 
 struct sink {
 	int fd;
+	size_t burst_bytes; /* written at once; then the one who empties the ring buffer gets a moment */
+	size_t since_pause;
 	uint32_t failed;
 	int last_errno;
 };
+
+#define PAUSE_NS 5000000
+
+/* A quarter of a CPU's ring buffer: a small one must not lose the first markers to the last ones. */
+static size_t burst_bytes(const char *instance_dir)
+{
+	char path[PATH_MAX];
+	unsigned kb = 0;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/buffer_size_kb", instance_dir) >= sizeof(path))
+		return SIZE_MAX;
+	FILE *f = fopen(path, "re");
+	if (f && fscanf(f, "%u", &kb) != 1)
+		kb = 0;
+	if (f)
+		fclose(f);
+	return kb ? (size_t)kb * 1024 / 4 : SIZE_MAX;
+}
 
 static bool to_marker(void *ctx, const char *text, size_t len, struct wi_err *err)
 {
@@ -113,6 +133,11 @@ static bool to_marker(void *ctx, const char *text, size_t len, struct wi_err *er
 	ssize_t n;
 
 	(void)err;
+	if (s->since_pause + len > s->burst_bytes) {
+		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+		s->since_pause = 0;
+	}
+	s->since_pause += len;
 	do
 		n = write(s->fd, text, len);
 	while (n < 0 && errno == EINTR);
@@ -137,17 +162,19 @@ bool wi_tracefs_write_markers(const struct wi_tracefs *fs, const char *instance,
 			      uint32_t *nr_chunks, uint32_t *nr_failed, struct wi_err *err)
 {
 	bool top = !instance || !*instance, ok;
-	char path[PATH_MAX], name[SET_LEN];
+	char dir[PATH_MAX], path[PATH_MAX], name[SET_LEN];
 	struct sink s = { 0 };
 
 	if (!top && strchr(instance, '/'))
 		return wi_err_set(err, WI_EUSAGE, "not the name of a trace instance: %.100s", instance);
-	if ((size_t)snprintf(path, sizeof(path), "%s%s%s/trace_marker", fs->dir, top ? "" : "/instances/",
-			     top ? "" : instance) >= sizeof(path))
-		return wi_err_set(err, WI_EIO, "%.200s...: path too long", path);
+	if ((size_t)snprintf(dir, sizeof(dir), "%s%s%s", fs->dir, top ? "" : "/instances/", top ? "" : instance) >=
+		    sizeof(dir) ||
+	    (size_t)snprintf(path, sizeof(path), "%s/trace_marker", dir) >= sizeof(path))
+		return wi_err_set(err, WI_EIO, "%.200s...: path too long", fs->dir);
 	s.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (s.fd < 0)
 		return wi_err_set(err, WI_EIO, "cannot write markers: %s: %s", path, strerror(errno));
+	s.burst_bytes = burst_bytes(dir);
 	set_name(name);
 	ok = wi_markers_encode(t, name, to_marker, &s, nr_chunks, err);
 	close(s.fd);

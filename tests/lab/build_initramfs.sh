@@ -14,7 +14,7 @@ dpkg-deb -x "$deb" "$x"
 cp "$x"/boot/vmlinuz-* "$out/vmlinuz"
 ver=$(basename "$x"/boot/vmlinuz-*); ver=${ver#vmlinuz-}; echo "$ver" > "$out/version"
 
-mkdir -p "$r"/{bin,sbin,usr/bin,usr/sbin,proc,sys,dev,tmp,run,mnt,root,etc,lib/m,lib64,usr/lib}
+mkdir -p "$r"/{bin,sbin,usr/bin,usr/sbin,proc,sys,dev,tmp,data,run,mnt,root,etc,lib/m,lib64,usr/lib}
 cp "$(command -v busybox)" "$r/bin/busybox"
 for a in $(busybox --list); do [ -e "$r/bin/$a" ] || ln -s busybox "$r/bin/$a"; done
 add() { # a program and its shared libraries; the host's replaces busybox's applet

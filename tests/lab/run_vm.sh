@@ -25,6 +25,6 @@ numa16) smp="16,sockets=2,cores=4,threads=2"
 esac
 exec timeout "${TMO:-900}" qemu-system-x86_64 -accel tcg,thread=multi -cpu "$cpu" -smp "$smp" "${numa[@]}" -m "$mem" \
 	-kernel "$k/vmlinuz" -initrd "$k/initrd.cpio" \
-	-append "console=ttyS0 quiet panic=1 mitigations=off nowatchdog tsc=reliable ${tsc:+tsc_early_khz=$tsc} $*" \
+	-append "console=ttyS0 quiet panic=1 nokaslr mitigations=off nowatchdog tsc=reliable ${tsc:+tsc_early_khz=$tsc} $*" \
 	-virtfs "local,path=$share,mount_tag=share,security_model=none" -nographic -no-reboot -net none \
 	< /dev/null 2> >(grep -v "TCG doesn't support" >&2)

@@ -46,7 +46,7 @@ static void make_file(const char *rel, const void *bytes, size_t len)
 static int setup(void **state)
 {
 	(void)state;
-	strcpy(dir, "/tmp/wakeif-test-XXXXXX");
+	strcpy(dir, P_tmpdir "/wakeif-test-XXXXXX");
 	return mkdtemp(dir) ? 0 : -1;
 }
 
