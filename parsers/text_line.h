@@ -79,7 +79,7 @@ static inline bool wi_str_is(struct wi_str s, const char *text, uint32_t len)
 /* Same for a NUL-terminated text; s may hold NUL bytes. */
 static inline bool wi_str_equal(struct wi_str s, const char *text)
 {
-	return __builtin_strlen(text) == s.len && !__builtin_memcmp(s.p, text, s.len);
+	return __builtin_strlen(text) == s.len && (!s.len || !__builtin_memcmp(s.p, text, s.len));
 }
 
 #define WI_STR_IS(s, literal) wi_str_is(s, literal, sizeof(literal) - 1)
