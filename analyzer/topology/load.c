@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "analyzer/topology/filetree.h"
+#include "analyzer/topology/partition.h"
 #include "analyzer/topology/raw.h"
 
 #define MAX_TEXT_BYTES (64u << 20)
@@ -55,6 +56,52 @@ const struct wakeif_topology *wi_topology_fallback(uint32_t nr_cpus, struct wi_e
 	return t;
 }
 
+/* Whether two sources group the CPUs that both know alike. */
+static bool same_groups(const struct topo_raw *a, const struct topo_raw *b, enum topo_part part, bool *same,
+			struct wi_err *err)
+{
+	uint32_t n = a->nr_cpus < b->nr_cpus ? a->nr_cpus : b->nr_cpus;
+	uint32_t *x = malloc(2 * (size_t)n * sizeof(*x)), *y = x + n;
+	bool ok;
+
+	if (!x)
+		return wi_err_nomem(err);
+	for (uint32_t c = 0; c < n; c++) {
+		bool both = a->label[part][c] != TOPO_NONE && b->label[part][c] != TOPO_NONE;
+
+		x[c] = both ? a->label[part][c] : TOPO_NONE;
+		y[c] = both ? b->label[part][c] : TOPO_NONE;
+	}
+	ok = topo_group(x, x, n, err) && topo_group(y, y, n, err);
+	*same = ok && !memcmp(x, y, n * sizeof(*x));
+	free(x);
+	return ok;
+}
+
+/* A second opinion on this machine: where hwloc sees it differently, the topology is ours and the note says so. */
+static bool compare_with_hwloc(struct topo_raw *raw, struct wi_err *err)
+{
+	static const struct {
+		enum topo_part part;
+		const char *name;
+	} parts[] = { { TOPO_CORE, "cores" },
+		      { TOPO_LLC, "last-level caches" },
+		      { TOPO_NODE, "nodes" },
+		      { TOPO_PACKAGE, "packages" } };
+	struct topo_raw other = { 0 };
+	struct wi_err why = { WI_OK, "" };
+	bool ok = true, same;
+
+	if (topo_from_hwloc_live(&other, &why))
+		for (size_t i = 0; ok && i < sizeof(parts) / sizeof(*parts); i++) {
+			ok = same_groups(raw, &other, parts[i].part, &same, err);
+			if (ok && !same)
+				topo_note(raw, "hwloc groups the %s of this machine differently", parts[i].name);
+		}
+	topo_raw_fini(&other);
+	return ok;
+}
+
 static const struct wakeif_topology *load_live(struct wi_err *err)
 {
 	struct wi_filetree *tree = wi_filetree_new();
@@ -66,14 +113,16 @@ static const struct wakeif_topology *load_live(struct wi_err *err)
 		wi_err_nomem(err);
 		return NULL;
 	}
-	if (wi_filetree_add_dir(tree, "/", &why))
-		t = wi_topology_from_tree(tree, "live", &why);
-	wi_filetree_free(tree);
-	if (t)
-		return t;
-	if (topo_from_hwloc_live(&raw, err)) /* no sysfs that we can read: a chroot, another system */
-		t = topo_build(&raw, "live (hwloc)", err);
+	if (wi_filetree_add_dir(tree, "/", &why) && topo_from_sysfs(&raw, tree, &why)) {
+		if (compare_with_hwloc(&raw, err))
+			t = topo_build(&raw, "live", err);
+	} else { /* no sysfs that we can read: a chroot, another system */
+		topo_raw_fini(&raw);
+		if (topo_from_hwloc_live(&raw, err))
+			t = topo_build(&raw, "live (hwloc)", err);
+	}
 	topo_raw_fini(&raw);
+	wi_filetree_free(tree);
 	return t;
 }
 

@@ -3,7 +3,7 @@
  * What the machine looks like: any source of topology -> one flat, immutable struct wakeif_topology
  * (models/wakeif_model.h), as the kernel believes it.
  *
- * What is filled, and how (doc/METRICS.md, "Topology"):
+ * What is filled, and how (doc/topology.md):
  *  - present: CPUs that the source knows, offline ones included; online: the CPUs that can be idle candidates.
  *  - Scopes nest: core within cluster within LLC within node within machine. A source that says otherwise is repaired
  *    (an LLC, a cluster or a core that crosses a node is cut there; LLCs that one core belongs to are joined) and note
@@ -27,7 +27,7 @@ struct wi_filetree;
 
 /*
  * spec is one of
- *	"live"			this machine
+ *	"live"			this machine: /sys and /proc, with hwloc as second opinion, or hwloc alone without them
  *	a folder		with sys/ (and proc/) in it, or one folder below
  *	an archive		of such a folder (tar, cpio, zip; gz xz zst bz2): wakeif's own captures,
  *hwloc-gather-topology, util-linux dumps, SchedViz archives an hwloc XML file
