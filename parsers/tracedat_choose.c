@@ -65,7 +65,9 @@ static void choose_page_bytes(const struct wi_td *td, const struct wi_td_buffer 
 static bool peek_buffer(struct wi_td *td, const struct wi_td_buffer *b, bool want_sched, struct wi_rb_layout *l,
 			bool *sched, struct wi_err *err)
 {
-	struct wi_td_data *d = wi_td_data_new(td, b, b->page_bytes, err);
+	const uint32_t said = td->layout.header_bytes;
+	struct wi_td_data *d =
+		wi_td_data_new(td, b, said >= WI_RB_PAGE_MIN && said < b->page_bytes ? said : b->page_bytes, err);
 	uint32_t noted = td->log->nr;
 	bool ok = d != NULL, sized = false;
 

@@ -256,6 +256,7 @@ void tdw_event(struct tdw *w, uint32_t buffer, const struct wi_event *ev, const 
 		close_page(w, c);
 		c->missed = true;
 		c->nr_missed = ev->lost.nr_lost;
+		c->absolute = false; /* libtracecmd overlooks the mark of a page that starts with a time record */
 		return;
 	}
 	len = tdf_encode(w->formats, ev, comm, comm2, rec, sizeof(rec));
