@@ -14,8 +14,9 @@
 #include "analyzer/topology/filetree.h"
 
 /*
- * Everything wi_filetree_wants() of /sys and /proc, and all threads as one file "tasks" (tasks.h). Since 6.8 kernels
- * show their scheduling domains only while sched/verbose is Y: root sets it for the moment of reading. NULL: err set.
+ * Everything wi_filetree_wants() of /sys and /proc, and all threads as one file "tasks" (tasks.h). Newer kernels
+ * (6.12, not yet 6.1) show their scheduling domains only while sched/verbose is Y: root sets it for the moment of
+ * reading. NULL: err set.
  */
 struct wi_filetree *wi_capture_live(struct wi_err *err);
 

@@ -90,7 +90,7 @@ static bool compare_with_hwloc(struct topo_raw *raw, struct wi_err *err)
 		      { TOPO_PACKAGE, "packages" } };
 	struct topo_raw other = { 0 };
 	struct wi_err why = { WI_OK, "" };
-	bool ok = true, same;
+	bool ok = true, same = true;
 
 	if (topo_from_hwloc_live(&other, &why))
 		for (size_t i = 0; ok && i < sizeof(parts) / sizeof(*parts); i++) {

@@ -21,8 +21,15 @@
 
 #define COLUMNS(X)                                                                                                     \
 	X(TID, "tid")                                                                                                  \
-	X(PID, "pid") X(COMM, "comm") X(NICE, "nice") X(POLICY, "policy") X(RTPRIO, "rtprio") X(CPU, "cpu")            \
-		X(ALLOWED, "allowed") X(CGROUP, "cgroup") X(AUTOGROUP, "autogroup")
+	X(PID, "pid")                                                                                                  \
+	X(COMM, "comm")                                                                                                \
+	X(NICE, "nice")                                                                                                \
+	X(POLICY, "policy")                                                                                            \
+	X(RTPRIO, "rtprio")                                                                                            \
+	X(CPU, "cpu")                                                                                                  \
+	X(ALLOWED, "allowed")                                                                                          \
+	X(CGROUP, "cgroup")                                                                                            \
+	X(AUTOGROUP, "autogroup")
 
 enum column {
 #define X(id, name) T_##id,

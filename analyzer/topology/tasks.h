@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a sched trace does not carry of the tasks: policy, nice, affinity, cgroup, autogroup. Read from a text with one
- * task a line and tabs between the columns; the first line names the columns:
- *	tid pid comm prio nice policy rtprio cpu allowed cgroup autogroup
- * in any order; columns that are missing, and cells that are empty or "-", are unknown; other columns are ignored. pid
- * is the thread group. policy is a number or a name (OTHER FIFO RR BATCH IDLE DEADLINE, also as ps prints them),
- *allowed a CPU list. In comm, cgroup and autogroup \t, \n and \\ stand for tab, newline and backslash.
+ * task a line and tabs between the columns; the first line names the columns, in any order:
+ *
+ * "tid pid comm prio nice policy rtprio cpu allowed cgroup autogroup"
+ *
+ * Columns that are missing, and cells that are empty or "-", are unknown; other columns are ignored. pid is the thread
+ * group. policy is a number or a name (OTHER FIFO RR BATCH IDLE DEADLINE, also as ps prints them), allowed a CPU list.
+ * In comm, cgroup and autogroup \t, \n and \\ stand for tab, newline and backslash.
  */
 #ifndef WI_TOPOLOGY_TASKS_H
 #define WI_TOPOLOGY_TASKS_H

@@ -27,12 +27,14 @@ struct wi_filetree;
 
 /*
  * spec is one of
- *	"live"			this machine: /sys and /proc, with hwloc as second opinion, or hwloc alone without them
- *	a folder		with sys/ (and proc/) in it, or one folder below
- *	an archive		of such a folder (tar, cpio, zip; gz xz zst bz2): wakeif's own captures,
- *hwloc-gather-topology, util-linux dumps, SchedViz archives an hwloc XML file
- *	a text of lscpu -p	any columns; also of lscpu -e
- *	a synthetic string	as hwloc's, "pack:2 l3:1 core:4 pu:2", when no such file exists
+ *  - "live": this machine; /sys and /proc, with hwloc as a second opinion, or hwloc alone without them
+ *  - a folder with sys/ (and proc/) in it, or one folder below
+ *  - an archive of such a folder (tar, cpio, zip; gz xz zst bz2): wakeif's own captures, hwloc-gather-topology,
+ *    util-linux dumps, SchedViz archives
+ *  - an hwloc XML file
+ *  - a text of lscpu -p, any columns; also of lscpu -e
+ *  - a synthetic string as hwloc's, "pack:2 l3:1 core:4 pu:2", when no such file exists
+ *
  * NULL: err set; WI_EIO when the file cannot be read, WI_EREFUSED when it is none of these or holds no CPU.
  */
 const struct wakeif_topology *wi_topology_load(const char *spec, struct wi_err *err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * First byte: what the rest is.
- *	L  text of lscpu
- *	l  CPU list
- *	h  hex mask
- *	else files: "=PATH", then lines of its contents up to the next line that begins with "=". A path that begins
- *with "cpu" or "node" is below sys/devices/system/ (cpu0/... below cpu/).
+ *  - L: text of lscpu
+ *  - l: CPU list
+ *  - h: hex mask
+ *  - else files: "=PATH", then lines of its contents up to the next line that begins with "=". A path that begins with
+ *    "cpu" or "node" is below sys/devices/system/ (cpu0/... below cpu/).
  */
 #include <stdint.h>
 #include <stdio.h>
