@@ -206,7 +206,7 @@ static bool parse_switch(const struct wi_text_head *h, struct switch_text *s)
 	memset(s, 0, sizeof(*s));
 	if (h->body.len > 10 && !memcmp(p, "prev_comm=", 10))
 		return kv_switch(p, end, s);
-	return plugin_switch(p, end, s);
+	return plugin_switch(p - h->lead, end, s);
 }
 
 /*
@@ -331,7 +331,7 @@ static bool decode_wakeup(struct wi_text_decoder *d, const struct wi_text_head *
 		FIELD(&c, "success=", &success);
 		if (!FIELD(&c, "target_cpu=", &cpu))
 			return false;
-	} else if (!plugin_wakeup(p, end, &comm, &pid, &prio, &success, &cpu)) {
+	} else if (!plugin_wakeup(p - h->lead, end, &comm, &pid, &prio, &success, &cpu)) {
 		return false;
 	}
 	if (!good_pid(pid) || !good_prio(prio) || !good_cpu(cpu))
@@ -535,6 +535,7 @@ bool wi_text_decode(struct wi_text_decoder *d, const struct wi_text_head *head, 
 	if (h.body.len >= sizeof(failed) - 1 && !memcmp(h.body.p, failed, sizeof(failed) - 1)) {
 		h.body.p += sizeof(failed) - 1;
 		h.body.len -= sizeof(failed) - 1;
+		h.lead = 0;
 	}
 	switch (ev->type) {
 	case WI_EV_SCHED_SWITCH:

@@ -16,6 +16,7 @@
 /* Beyond the name no front is longer than this up to its CPU: pid, a TGID column and padding. */
 #define FRONT_MAX (WI_COMM_LEN + 64)
 #define LATENCY_COMM 8
+#define REPORT_EVENT_PAD 21
 
 static inline bool is_digit(char c)
 {
@@ -134,6 +135,7 @@ static const char *parse_flags_stamp(const char *p, const char *end, struct wi_t
 static bool parse_event(const char *p, const char *end, struct wi_text_head *h)
 {
 	const char *start, *colon;
+	ptrdiff_t pad;
 
 	p = skip_blanks(p, end);
 	if (h->form == WI_TEXT_PERF && p < end && is_digit(*p)) {
@@ -168,6 +170,9 @@ static bool parse_event(const char *p, const char *end, struct wi_text_head *h)
 	p = skip_blanks(p, end);
 	h->gap = p - start > 255 ? 255 : (uint8_t)(p - start);
 	h->body = (struct wi_str){ p, (uint32_t)(end - p) };
+	/* trace-cmd pads "name:" to 21 and adds a blank */
+	pad = h->form == WI_TEXT_PERF || h->event.len >= REPORT_EVENT_PAD ? 1 : REPORT_EVENT_PAD - h->event.len;
+	h->lead = h->event_colon && p - start > pad ? (uint32_t)(p - start - pad) : 0;
 	return true;
 }
 

@@ -37,7 +37,8 @@ struct wi_text_head {
 	struct wi_str system, event; /* system: perf's "sched:" without the colon, or empty */
 	bool event_colon;	     /* a colon follows the event's name; without: function tracer and the like */
 	uint8_t gap;		     /* blanks between that colon and the body (two and more: trace-cmd report) */
-	struct wi_str body;
+	struct wi_str body; /* without blanks in front; of those, lead may belong to it (a name in a plugin's text) */
+	uint32_t lead;
 };
 
 /* false: the line has no such front. cpu < WI_MAX_CPUS and pid <= WI_PID_MAX are checked. */
