@@ -154,16 +154,17 @@ static void idle_rows(struct wi_table *t, const char *what, const struct wi_idle
 /* Idle shares of single CPUs, many to a line. */
 static void print_cpu_idle(FILE *out, const struct wi_idle_table *cpu, size_t max_rows)
 {
-	enum { PER_LINE = 7 };
+	enum { PER_LINE = 8 };
 	char a[WI_FMT_LEN];
 
+	fputs("  single CPUs idle:", out);
 	for (size_t i = 0; i < cpu->nr && i < max_rows; i++) {
 		const struct wi_idle_row *r = &cpu->row[i];
 		uint64_t all = r->idle_ns + r->busy_ns + r->unknown_ns;
 
 		if (i % PER_LINE == 0)
-			fprintf(out, "%s  %s", i ? "\n" : "", i ? "         " : "CPUs idle");
-		fprintf(out, "  %s %3.0f %%", wi_fmt_cpu(a, sizeof(a), r->id),
+			putc('\n', out);
+		fprintf(out, "  %s %3.0f%%", wi_fmt_cpu(a, sizeof(a), r->id),
 			all ? 100.0 * (double)r->idle_ns / (double)all : 0);
 	}
 	putc('\n', out);

@@ -206,7 +206,7 @@ static void cost_cells(struct wi_table *t, const struct wi_missed_cost *c, uint6
 static void wide_rows(struct wi_table *t, const struct wi_report *rep, const char *what,
 		      const struct wi_missed_cost cost[WI_NR_WIDE])
 {
-	static const char *const where[WI_NR_WIDE] = { "in the LLC", "in the node", "in the machine" };
+	static const char *const where[WI_NR_WIDE] = { "in LLC", "in node", "in machine" };
 
 	for (int s = 0; s < WI_NR_WIDE; s++) {
 		if (s != WI_WIDE_LLC && !wi_scope_differs(rep->topology, wi_wide_scope((enum wi_wide_scope)s)))
@@ -227,11 +227,11 @@ bool wi_report_text_missed(FILE *out, const struct wi_report *rep, struct wi_err
 						    { "max", false, false },
 						    { "avoidable", false, false } };
 	static const char *const row_text[WI_NR_MISSED_ROWS] = { "  nothing idle",
-								 "  idle: a sibling",
-								 "  idle nearest in: cluster",
-								 "  idle nearest in: LLC",
-								 "  idle nearest in: node",
-								 "  idle nearest in: machine",
+								 "  idle, nearest: sibling",
+								 "  idle, nearest: cluster",
+								 "  idle, nearest: LLC",
+								 "  idle, nearest: node",
+								 "  idle, nearest: machine",
 								 "  unknown" };
 	static const int row_scope[WI_NR_MISSED_ROWS] = { -1,	      WAKEIF_CORE, WAKEIF_CLUSTER,
 							  WAKEIF_LLC, WAKEIF_NODE, WAKEIF_MACHINE,
@@ -260,9 +260,9 @@ bool wi_report_text_missed(FILE *out, const struct wi_report *rep, struct wi_err
 		wi_table_text(t, row_text[i]);
 		cost_cells(t, &m->row[i], m->decided, i != WI_MISSED_NO_IDLE && i != WI_MISSED_UNKNOWN);
 	}
-	wide_rows(t, rep, "queued, idle core", m->queued_while_idle_core);
+	wide_rows(t, rep, "queued; idle core", m->queued_while_idle_core);
 	if (rep->topology->smt > 1)
-		wide_rows(t, rep, "half-busy core, idle one", m->half_busy_core);
+		wide_rows(t, rep, "half-busy; idle core", m->half_busy_core);
 	wi_table_text(t, "stacked on the waker");
 	cost_cells(t, &m->stacked_on_waker, m->decided, true);
 	if (!print(t, out, err))
@@ -401,7 +401,7 @@ static void affine_row(struct wi_table *t, const char *name, const struct wi_aff
 
 static bool affine_table(FILE *out, const struct wi_affine_results *a, bool waker, struct wi_err *err)
 {
-	static const struct wi_column by_waker[] = { { "relative to the waker", true, false },
+	static const struct wi_column by_waker[] = { { "to the waker", true, false },
 						     { "wakeups", false, false },
 						     { "same CPU", false, false },
 						     { "core", false, false },
@@ -411,7 +411,7 @@ static bool affine_table(FILE *out, const struct wi_affine_results *a, bool wake
 						     { "remote", false, false },
 						     { "left LLC", false, false },
 						     { "came back", false, false } };
-	static const struct wi_column by_prev[] = { { "to the previous CPU", true, false },
+	static const struct wi_column by_prev[] = { { "to the previous", true, false },
 						    { "wakeups", false, false },
 						    { "same CPU", false, false },
 						    { "core", false, false },

@@ -213,37 +213,43 @@ static bool draw_node(struct picture *p, uint32_t cpu, int indent, struct wi_err
 	return true;
 }
 
+/* Words of a line, parted by blanks; the line breaks before one that does not fit. */
 static void draw_text(struct picture *p, const char *text, int indent)
 {
-	size_t len = strlen(text);
+	size_t len = strlen(text) + 1;
 
 	if (p->column + len > WIDTH) {
 		fprintf(p->out, "\n%*s", indent, "");
 		p->column = (size_t)indent;
+	} else if (p->column > (size_t)indent) {
+		putc(' ', p->out);
 	}
 	fputs(text, p->out);
 	p->column += len;
 }
 
 /* "(0 1)", "(2 3-)" with an offline CPU, "(4! 5!)" isolated ones. */
-static void draw_core(struct picture *p, uint32_t core, int indent, const char *before, const char *after)
+static void draw_core(struct picture *p, uint32_t core, int indent)
 {
 	const struct wakeif_topology *t = p->t;
 	char text[512];
-	size_t n = (size_t)snprintf(text, sizeof(text), "%s(", before);
+	size_t n = (size_t)snprintf(text, sizeof(text), "(");
 	const char *blank = "";
 
 	wi_mask_for_each (cpu, t->span[WAKEIF_CORE][core], t->nr_words) {
 		bool offline = !wi_mask_test(t->online, cpu), isolated = wi_mask_test(t->isolated, cpu);
 
-		if (n + 16 < sizeof(text))
-			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%" PRIu32 "%s%s", blank, cpu,
-					      offline ? "-" : "", isolated ? "!" : "");
+		if (n + 32 > sizeof(text)) { /* no real core has so many threads */
+			n += (size_t)snprintf(text + n, sizeof(text) - n, " ...");
+			break;
+		}
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%" PRIu32 "%s%s", blank, cpu, offline ? "-" : "",
+				      isolated ? "!" : "");
 		p->any_offline |= offline;
 		p->any_isolated |= isolated;
 		blank = " ";
 	}
-	snprintf(text + n, sizeof(text) - n, ")%s ", after);
+	snprintf(text + n, sizeof(text) - n, ")");
 	draw_text(p, text, indent);
 }
 
@@ -275,9 +281,9 @@ static bool draw_llc(struct picture *p, uint32_t llc, int indent, struct wi_err 
 			bool same = t->group[WAKEIF_CLUSTER][l] == t->group[WAKEIF_CLUSTER][c];
 
 			if (clusters && !same)
-				draw_text(p, "| ", indent + 2);
+				draw_text(p, "|", indent + 2);
 		}
-		draw_core(p, core, indent + 2, "", "");
+		draw_core(p, core, indent + 2);
 		last_core = core;
 	}
 	putc('\n', p->out);
