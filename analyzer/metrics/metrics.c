@@ -215,6 +215,19 @@ static void on_migrated(void *ctx, uint64_t now_ns, const struct wi_task *task, 
 	m_migrated(m, now_ns, orig_cpu, dest_cpu, inferred, placement);
 }
 
+static void on_renamed(void *ctx, uint64_t now_ns, const struct wi_task *task)
+{
+	struct wi_metrics *m = ctx;
+	uint32_t index = m_task_find(&m->tasks, task->id);
+
+	advance(m, now_ns);
+	if (index == NONE)
+		return;
+	m->tasks.task[index].comm = task->comm;
+	if (m->tasks.task[index].nr_threads)
+		m_smt_renamed(m, now_ns, index, task);
+}
+
 static void on_cpu_idle(void *ctx, uint64_t now_ns, uint32_t cpu, uint32_t state)
 {
 	struct wi_metrics *m = ctx;
@@ -296,6 +309,7 @@ struct wi_metrics *wi_metrics_new(const struct wi_metrics_opts *opts, struct wi_
 		.wakeup_closed = on_wakeup_closed,
 		.migrated = on_migrated,
 		.cpu_idle = on_cpu_idle,
+		.renamed = on_renamed,
 		.task_gone = on_task_gone,
 	};
 	if (!m_layout_init(&m->lay, opts->topology) || !m_tasktab_init(&m->tasks) || !copy_rules(m) ||

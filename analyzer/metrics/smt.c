@@ -270,6 +270,22 @@ void m_smt_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, boo
 	update_corun(m, k, cpu, now_ns);
 }
 
+/* A running task changed its name, and with it perhaps its group. */
+void m_smt_renamed(struct wi_metrics *m, uint64_t now_ns, uint32_t index, const struct wi_task *task)
+{
+	struct m_task *t = &m->tasks.task[index];
+	uint32_t cpu = task->cpu < m->lay.nr_cpus ? task->cpu : 0;
+
+	if (m->smt.thread[cpu].task != index) /* clocks disagree, or it was not yet seen to move */
+		for (cpu = 0; m->smt.thread[cpu].task != index;)
+			cpu++;
+	uint32_t k = m->lay.topo->group[WAKEIF_CORE][cpu];
+	account_core(m, k, now_ns);
+	m->smt.thread[cpu].group = m_smt_group_of(m, task, t);
+	if (m->lay.core_threads[k] > 1)
+		update_pairs(m, k, cpu);
+}
+
 static void thread_forget(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
 {
 	uint32_t k = m->lay.topo->group[WAKEIF_CORE][cpu];

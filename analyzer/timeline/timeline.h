@@ -115,6 +115,8 @@ struct wi_timeline_observer {
 			 bool placement);
 	void (*exec)(void *ctx, uint64_t now_ns, const struct wi_task *task);
 	void (*cpu_idle)(void *ctx, uint64_t now_ns, uint32_t cpu, uint32_t state); /* cpu_idle event; UINT32_MAX: leaves idle */
+	/* task->comm changed, or became known, while the task lives. */
+	void (*renamed)(void *ctx, uint64_t now_ns, const struct wi_task *task);
 	/* The incarnation ended (or the window did): its counters are final. */
 	void (*task_gone)(void *ctx, uint64_t now_ns, const struct wi_task *task);
 };
