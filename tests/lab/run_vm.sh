@@ -4,7 +4,7 @@
 #             numa16 2 sockets x 4 cores x 2 threads, 2 nodes (16 CPUs)
 #             nosmt4 1 socket x 4 cores x 1 thread            (4 CPUs)
 # Boots an emulated guest with SHAREDIR as /mnt; the guest runs /mnt/job.sh and powers off.
-# Environment: MEM (3G), TMO (host time-out in seconds, 900).
+# Environment: ACCEL (tcg,thread=multi), MEM (3G), TMO (host time-out in seconds, 900).
 set -u
 # An emulated guest calibrates its TSC against an emulated timer, which goes wrong on a busy host: tell it the frequency.
 tsc=$(dmesg 2>/dev/null | sed -nE "s/.*tsc: Detected ([0-9]+)\.([0-9]+) MHz.*/\1\2/p" | head -1)
@@ -23,7 +23,7 @@ numa16) smp="16,sockets=2,cores=4,threads=2"
 	      -numa dist,src=0,dst=1,val=21);;
 *) echo "unknown topology $topo"; exit 2;;
 esac
-exec timeout "${TMO:-900}" qemu-system-x86_64 -accel tcg,thread=multi -cpu "$cpu" -smp "$smp" "${numa[@]}" -m "$mem" \
+exec timeout "${TMO:-900}" qemu-system-x86_64 -accel "${ACCEL:-tcg,thread=multi}" -cpu "$cpu" -smp "$smp" "${numa[@]}" -m "$mem" \
 	-kernel "$k/vmlinuz" -initrd "$k/initrd.cpio" \
 	-append "console=ttyS0 quiet panic=1 nokaslr mitigations=off nowatchdog tsc=reliable ${tsc:+tsc_early_khz=$tsc} $*" \
 	-virtfs "local,path=$share,mount_tag=share,security_model=none" -nographic -no-reboot -net none \
