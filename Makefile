@@ -85,39 +85,51 @@ $(O)/tests/fuzz_%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/obj/tests/fuzz/replay.o $(O
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
+# Peers for the benchmarks.
+BENCH_SRC := $(wildcard tests/bench/*.c)
+BENCH_BIN := $(patsubst tests/bench/%.c,$(O)/tests/%,$(BENCH_SRC))
+$(O)/tests/peer_%: $(O)/obj/tests/bench/peer_%.o
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+
 .SECONDARY:
 
-.PHONY: programs tests-built
+.PHONY: programs tests-built bench-built
 programs: $(O)/wakeif
 tests-built: $(O)/wakeif $(TEST_BIN) $(GEN_BIN) $(FUZZ_BIN)
+bench-built: $(O)/wakeif $(GEN_BIN) $(BENCH_BIN)
 
 # "check" after "deps" also under -j: an order-only prerequisite when both are goals, and everything that needs
 # pkg-config runs in a sub-make.
 DEPS_FIRST := $(if $(filter deps,$(MAKECMDGOALS)),deps)
 
+# Sub-makes use all CPUs unless a -j was given, which they then inherit.
+SUBMAKE = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 deps:
-	@missing=""; for p in $(PKGS_BUILD) $(PKGS_CHECK); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+	@missing=""; for p in $(PKGS_BUILD) $(PKGS_CHECK); do \
+		[ "$$(dpkg-query -W -f='$${db:Status-Status}' $$p 2>/dev/null)" = installed ] || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; fi
 
 demo: | $(DEPS_FIRST)
-	@$(MAKE) --no-print-directory programs
+	@$(MAKE) $(SUBMAKE) programs
 	@O=$(O) tests/demo.sh
 
 check: | $(DEPS_FIRST)
-	@$(MAKE) --no-print-directory tests-built WERROR=1
+	@$(MAKE) $(SUBMAKE) tests-built WERROR=1
 	@O=$(O) tests/run.sh check
 
 check-full: | $(DEPS_FIRST)
-	@$(MAKE) --no-print-directory tests-built WERROR=1
+	@$(MAKE) $(SUBMAKE) tests-built WERROR=1
 	@O=$(O) tests/run.sh full
 
 bench: | $(DEPS_FIRST)
-	@$(MAKE) --no-print-directory tests-built
+	@$(MAKE) $(SUBMAKE) bench-built
 	@O=$(O) tests/bench/run.sh
 
 fuzz:
-	@$(MAKE) --no-print-directory CC=clang-14 SAN=address,undefined,fuzzer-no-link O=build/fuzz tests-built-fuzz
+	@$(MAKE) $(SUBMAKE) CC=clang-14 SAN=address,undefined,fuzzer-no-link O=build/fuzz tests-built-fuzz
 	@O=build/fuzz tests/fuzz/run.sh
 
 .PHONY: tests-built-fuzz
@@ -127,7 +139,7 @@ $(O)/fuzz/%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/libwakeif.a
 	$(CC) -fsanitize=address,undefined,fuzzer -o $@ $^ $(ALL_LIBS)
 
 coverage:
-	@$(MAKE) --no-print-directory COVERAGE=1 OPT='-O0 -g' check
+	@$(MAKE) $(SUBMAKE) COVERAGE=1 OPT='-O0 -g' check
 	@O=build/coverage tests/coverage.sh
 
 install: all
@@ -141,4 +153,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(patsubst %.o,%.d,$(call obj,$(LIB_SRC) $(CMD_SRC) $(TEST_SRC) $(GEN_SRC) $(FUZZ_SRC)))
+-include $(patsubst %.o,%.d,$(call obj,$(LIB_SRC) $(CMD_SRC) $(TEST_SRC) $(GEN_SRC) $(FUZZ_SRC) $(BENCH_SRC)) $(O)/obj/tests/fuzz/replay.o)

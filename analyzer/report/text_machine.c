@@ -13,21 +13,21 @@ static bool print(struct wi_table *t, FILE *out, struct wi_err *err)
 	return wi_table_print(t, out, 2) || wi_err_nomem(err);
 }
 
-static void print_busy_threads(FILE *out, const struct wi_smt_results *s)
+static bool print_busy_threads(FILE *out, const struct wi_smt_results *s)
 {
 	uint64_t all = s->unknown_ns;
 	char a[WI_FMT_LEN], b[WI_FMT_LEN];
+	struct wi_para p = { 0 };
 
 	for (uint32_t i = 0; i <= s->nr_threads; i++)
 		all += s->busy_threads_ns[i];
-	fputs("  core time with", out);
 	for (uint32_t i = 0; i <= s->nr_threads; i++)
-		fprintf(out, "%s %" PRIu32 " busy: %s (%s)", i ? "," : "", i,
-			wi_fmt_share(a, sizeof(a), s->busy_threads_ns[i], all),
-			wi_fmt_ns(b, sizeof(b), s->busy_threads_ns[i]));
+		wi_para_add(&p, "%s%" PRIu32 " busy: %s (%s)", i ? ", " : "", i,
+			    wi_fmt_share(a, sizeof(a), s->busy_threads_ns[i], all),
+			    wi_fmt_ns(b, sizeof(b), s->busy_threads_ns[i]));
 	if (s->unknown_ns)
-		fprintf(out, ", unknown: %s", wi_fmt_share(a, sizeof(a), s->unknown_ns, all));
-	putc('\n', out);
+		wi_para_add(&p, ", unknown: %s", wi_fmt_share(a, sizeof(a), s->unknown_ns, all));
+	return wi_para_print(&p, out, "  core time with", 17);
 }
 
 static void print_avoidable(FILE *out, const struct wi_report *rep, const struct wi_smt_results *s)
@@ -105,7 +105,8 @@ bool wi_report_text_smt(FILE *out, const struct wi_report *rep, size_t max_rows,
 	if (!r->smt.present)
 		return true;
 	wi_text_title(out, "SMT CO-SCHEDULING");
-	print_busy_threads(out, &r->smt);
+	if (!print_busy_threads(out, &r->smt))
+		return wi_err_nomem(err);
 	print_avoidable(out, rep, &r->smt);
 	return print_pairs(out, r, max_rows, err) && print_smt_tasks(out, r, max_rows, err);
 }

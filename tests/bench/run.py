@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Generates large traces, runs wakeif and its peers on them and prints CPU time, events a second, ratios and peak memory.
+
+Figures are CPU time (user + system) of the best of three runs, one of the slow peers. The traces are removed afterwards.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+O = os.path.join(ROOT, os.environ.get("O", "build"))
+WAKEIF = os.path.join(O, "wakeif")
+EVENTS = int(os.environ.get("BENCH_EVENTS", "8000000"))
+FLAT = {8: "pack:1 l3:1 core:4 pu:2", 64: "pack:2 l3:2 core:8 pu:2"}
+
+
+class Run:
+    def __init__(self, argv):
+        start = time.monotonic()
+        with open(os.devnull, "r+b") as null:
+            p = subprocess.Popen(argv, stdin=null, stdout=null, stderr=subprocess.PIPE)
+            err = p.stderr.read()
+            _, status, usage = os.wait4(p.pid, 0)
+            p.returncode = os.waitstatus_to_exitcode(status)
+        if p.returncode:
+            sys.exit("%s: status %d: %s" % (" ".join(argv), p.returncode, err.decode("utf-8", "replace")))
+        self.cpu_s, self.peak_mb, self.wall_s = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6, time.monotonic() - start
+
+
+def best(argv, times=3):
+    return min((Run(argv) for _ in range(times)), key=lambda r: r.cpu_s)
+
+
+def report(path, cpus):
+    return [WAKEIF, "report", "-q", "--topology", FLAT[cpus], path]
+
+
+def generate(folder, name, events, cpus, *more):
+    path = os.path.join(folder, name)
+    subprocess.run([os.path.join(O, "tests", "gen_bench"), "-o", path, "-e", str(events), "-c", str(cpus), *more], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+def line(what, events, r, base=None):
+    rate = events / r.cpu_s
+    ratio = "" if base is None else "  wakeif is %.1f x" % (rate_of(base, events) / rate)
+    print("  %-44s %7.2f s CPU  %7.2f M events/s  peak %6.1f MB%s" % (what, r.cpu_s, rate / 1e6, r.peak_mb, ratio))
+    sys.stdout.flush()
+
+
+def rate_of(r, events):
+    return events / r.cpu_s
+
+
+def peers(path, events, ours):
+    line("libtracecmd, loop with field decode", events, best([os.path.join(O, "tests", "peer_libtracecmd"), path], 1), ours)
+    if shutil.which("trace-cmd"):
+        line("trace-cmd report", events, best(["trace-cmd", "report", path], 1), ours)
+    else:
+        print("  trace-cmd report: not installed")
+    print("  perf sched latency: reads perf.data only")
+
+
+def main():
+    base = os.environ.get("BENCH_DIR", O)
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=base) as folder:
+        print("%d events, 8 CPUs, trace.dat v6, uncompressed" % EVENTS)
+        path = generate(folder, "plain.dat", EVENTS, 8, "-V", "6")
+        plain = best(report(path, 8))
+        line("wakeif report", EVENTS, plain)
+        peers(path, EVENTS, plain)
+        os.unlink(path)
+
+        print("%d events, 8 CPUs, trace.dat v7, zstd" % EVENTS)
+        path = generate(folder, "zstd.dat", EVENTS, 8, "-V", "7", "-z", "zstd")
+        zstd = best(report(path, 8))
+        line("wakeif report", EVENTS, zstd)
+        print("  %.0f %% of the uncompressed rate" % (100 * plain.cpu_s / zstd.cpu_s))
+        os.unlink(path)
+
+        print("%d events, 64 CPUs" % EVENTS)
+        path = generate(folder, "wide.dat", EVENTS, 64, "-V", "6")
+        line("wakeif report", EVENTS, best(report(path, 64)))
+        os.unlink(path)
+
+        print("memory by size")
+        for part in (4, 1, 0.5):
+            n = int(EVENTS / part)
+            path = generate(folder, "size.dat", n, 8, "-V", "6")
+            size = os.path.getsize(path) / 1e6
+            line("wakeif report, %.0f MB" % size, n, best(report(path, 8), 1))
+            os.unlink(path)
+
+        print("1000 events, start to exit")
+        path = generate(folder, "small.dat", 1000, 8, "-V", "7", "-z", "zstd")
+        runs = 20
+        for what, argv in (("wakeif report", report(path, 8)), ("libtracecmd, open alone", [os.path.join(O, "tests", "peer_libtracecmd"), "-o", path])):
+            print("  %-44s %7.2f ms CPU" % (what, 1000 * sum(Run(argv).cpu_s for _ in range(runs)) / runs))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
