@@ -63,10 +63,12 @@ class IdleWhileWaiting:
                 for t in gw:
                     by_cpu.setdefault(t.cpu, set()).update(edges[t])
                 cpu_pairs += matching(sorted(by_cpu), lambda c, e=by_cpu: sorted(e[c]))
-                t = min((t for t in gw if edges[t]), key=lambda t: (t.since, t.pid))
-                c = min(edges[t], key=lambda c: (m.cpus[c].idle.start, c))
-                if best is None or (t.since, t.pid) < best[0]:
-                    best = ((t.since, t.pid), {"pid": t.pid, "comm": t.label()}, t.cpu, c)
+                begin = a if s.begin is None else s.begin
+                t = min((t for t in gw if edges[t]), key=lambda t: (max(t.since, begin), t.pid))
+                c = min(edges[t], key=lambda c: (max(m.cpus[c].idle.start, begin), c))
+                key = (max(t.since, begin), t.pid)
+                if best is None or key < best[0]:
+                    best = (key, {"pid": t.pid, "comm": t.label()}, t.cpu, c)
         if not pairs:
             self.end(s)
             return

@@ -4,7 +4,6 @@
 trace.dat files are read through `trace-cmd report`, twice: once in its latency shape, which shows common_flags in hex, and once in its
 plain shape, which shows the stamp apart from the flags and the whole task name. Texts are read directly.
 """
-import gzip
 import heapq
 import os
 import re
@@ -20,11 +19,11 @@ SCHED_TYPES = ("sched_waking", "sched_migrate_task", "sched_wakeup", "sched_wake
                "sched_process_exec", "sched_process_exit")
 # Names of `events` in the report: the types that the program knows.
 COUNTED = SCHED_TYPES + ("cpu_idle", "sched_stat_runtime", "local_timer_entry", "call_function_single_entry", "reschedule_entry",
-                         "hrtimer_start", "hrtimer_expire_entry", "sys_enter", "sys_exit", "print")
+                         "hrtimer_start", "hrtimer_expire_entry", "sys_enter", "sys_exit")
 # Records of the ftrace system (rule 2): written by tracers and by markers, in the middle of anything.
 FTRACE_SYSTEM = {"function", "funcgraph_entry", "funcgraph_exit", "funcgraph_retaddr_entry", "kernel_stack", "user_stack", "bprint", "print",
                  "bputs", "raw_data", "context_switch", "wakeup", "mmiotrace_rw", "mmiotrace_map", "branch", "hwlat", "osnoise", "timerlat",
-                 "func_repeats", "fn_entry", "graph_ent", "graph_ret"}
+                 "func_repeats", "tracing_mark_write", "fn_entry", "graph_ent", "graph_ret"}
 
 HARDIRQ, SOFTIRQ, NMI = 0x08, 0x10, 0x40
 
@@ -131,7 +130,7 @@ def parse_letters(text):
 
 SWITCH = re.compile(r"prev_comm=(.*) prev_pid=(-?\d+) prev_prio=(-?\d+) prev_state=(\S*)(?: ==>)? next_comm=(.*) next_pid=(-?\d+) next_prio=(-?\d+)\s*$")
 SWITCH_PLUGIN = re.compile(r"(.*):(\d+) \[(-?\d+)\] (\S+) ==> (.*):(\d+) \[(-?\d+)\]\s*$")
-WAKE = re.compile(r"comm=(.*) pid=(-?\d+) prio=(-?\d+)(?: success=(\d+))? target_cpu=(\d+)\s*$")
+WAKE = re.compile(r"comm=(.*) pid=(-?\d+) prio=(-?\d+)(?: success=(\d+))? target_cpu=(\d+)(?: \w+=\S+)*\s*$")
 WAKE_PLUGIN = re.compile(r"(.*):(\d+) \[(-?\d+)\](?: success=(\d+))? CPU:(\d+)\s*$")
 MIGRATE = re.compile(r"comm=(.*) pid=(-?\d+) prio=(-?\d+) orig_cpu=(\d+) dest_cpu=(\d+)\s*$")
 FORK = re.compile(r"(?:parent_)?comm=(.*) (?:parent_)?pid=(-?\d+) child_comm=(.*) child_pid=(-?\d+)\s*$")
@@ -263,11 +262,9 @@ def flags_value(digits, ts):
 
 
 def choose_buffer(pending):
-    """The instance with sched events; of several, the one with most records."""
+    """The instance with sched events; of several, the one with most of them."""
     def weight(name):
-        items = pending[name]
-        sched = any(i[0] == "ev" and i[3] in SCHED_TYPES for i in items)
-        return (sched, len(items), name == "")
+        return (sum(i[0] == "ev" and i[3] in SCHED_TYPES for i in pending[name]), name == "")
     return max(pending, key=weight) if pending else ""
 
 
@@ -285,7 +282,7 @@ def print_fmt(text):
 
 FTRACE_LINE = re.compile(r"^\s*(.+?)-(\d+)\s+(?:\(\s*(?:\d+|-+)\s*\)\s+)?\[(\d+)\]\s+(?:([^\s\d.][^\s:]*|\.[^\s:]*|)\s+)?(\d+\.\d+|\d+): (\w+):(?:\s(.*))?$")
 LATENCY_LINE = re.compile(r"^\s*(.+?)-(\d+)\s+(\d+)([a-zA-Z.#][^\s:]{2,7})\s+(\d+\.\d+): (\w+):(?:\s(.*))?$")
-PERF_LINE = re.compile(r"^\s*(.+?)\s+(?:(\d+)/)?(\d+)\s+\[(\d+)\]\s+(\d+\.\d+):\s+(?:\d+\s+)?(?:(\w+):)?(\w+):(?:\s(.*))?$")
+PERF_LINE = re.compile(r"^\s*(.+?)\s+(?:(-?\d+)/)?(-?\d+)\s+\[(\d+)\]\s+(\d+\.\d+):\s+(?:\d+\s+)?(?:(\w+):)?(\w+):(?:\s(.*))?$")
 TEXT_LOST = re.compile(r"^\s*CPU:\s*(\d+) \[(?:LOST (\d+) EVENTS|(?:(\d+) )?EVENTS DROPPED)\]")
 
 
@@ -299,8 +296,6 @@ def flags_of_letters(col):
 def read_text(path):
     with open(path, "rb") as f:
         data = f.read()
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
     tr = Trace()
     tr.is_text = True
     table = state_table("", "")
@@ -352,7 +347,7 @@ def text_line(line, table, tr):
     f = parse_body(type_, (body or "").lstrip(" "), table, tr)
     if f is None:
         return False
-    return Event(stamp_ns(ts), int(cpu), type_, int(pid), comm.strip(), flags, f)
+    return Event(stamp_ns(ts), int(cpu), type_, int(pid) if int(pid) >= 0 else None, comm.strip(), flags, f)
 
 
 # ---- gaps and order
@@ -367,7 +362,7 @@ def place_gaps(tr):
     breaks = 0
     tr.start_lost = set()  # CPUs with a mark before their first record
     for cpu, stream in tr.streams.items():
-        out, current, last, mark = [], None, None, None
+        out, current, last, mark, left = [], None, None, None, None
         for ev in stream:
             if ev.type == "lost":
                 mark = (mark or 0) + ev.f["nr"]
@@ -377,6 +372,11 @@ def place_gaps(tr):
                 continue
             here = ev.f["prev_pid"] if ev.type == "sched_switch" else ev.pid
             broken = current is not None and here is not None and here != current
+            if mark is None and left is not None and here == left and ev.type not in SCHED_TYPES:
+                out.append(ev)  # written within the switch, by the task that is leaving
+                last = ev
+                continue
+            left = ev.f["prev_pid"] if ev.type == "sched_switch" else None
             if ev.type == "sched_process_exec" and current in (ev.f["pid"], ev.f["old_pid"]):
                 broken = False
             if mark is not None:
@@ -390,7 +390,7 @@ def place_gaps(tr):
                 insert_after(out, last, Event(last.ts, cpu, "lost", None, None, None, {"kind": "chain"}))
             out.append(ev)
             last = ev
-            current = ev.f["next_pid"] if ev.type == "sched_switch" else ev.f["pid"] if ev.type == "sched_process_exec" else here
+            current = ev.f["next_pid"] if ev.type == "sched_switch" else ev.f["pid"] if ev.type == "sched_process_exec" else here if here is not None else current
         if mark is not None and last is not None:
             insert_after(out, last, Event(last.ts, cpu, "lost", None, None, None, {"kind": "mark"}))
         tr.streams[cpu] = out
@@ -456,26 +456,24 @@ def text_order(tr):
     return merged
 
 
+WRAPPERS = ((b"\x1f\x8b", "gzip"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bzip2"))
+
+
 def load(path):
     """-> (Trace, events in order)"""
     with open(path, "rb") as f:
         head = f.read(16)
-    if head[:2] == b"\x1f\x8b":
-        head = gzip.open(path).read(16)
-        binary = head.startswith(b"\x17\x08\x44tracing")
-        if binary:
-            with tempfile.NamedTemporaryFile(suffix=".dat", delete=False) as tmp:
-                tmp.write(gzip.open(path).read())
-            try:
-                tr = read_tracedat(tmp.name)
-            finally:
-                os.unlink(tmp.name)
-        else:
-            tr = read_text(path)
-    elif head.startswith(b"\x17\x08\x44tracing"):
-        tr = read_tracedat(path)
-    else:
-        tr = read_text(path)
+    wrapped = next((tool for magic, tool in WRAPPERS if head.startswith(magic)), None)
+    with tempfile.TemporaryDirectory() as d:
+        if wrapped:
+            inner = os.path.join(d, "trace")
+            with open(inner, "wb") as out:
+                if subprocess.run([wrapped, "-dc", path], stdout=out, check=False).returncode:
+                    raise InputError("%s cannot read it" % wrapped)
+            path = inner
+            with open(path, "rb") as f:
+                head = f.read(16)
+        tr = read_tracedat(path) if head.startswith(b"\x17\x08\x44tracing") else read_text(path)
     return tr, prepare(tr)
 
 

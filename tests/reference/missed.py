@@ -29,7 +29,7 @@ class Decisions:
         topo, cpus = m.topo, m.cpus
         f = w.facts = Facts()
         t = w.task
-        f.waker_unknown = cpus[w.waker_cpu].kind == "unknown" or w.waker_unknown
+        f.waker_unknown = cpus[w.waker_cpu].kind == "unknown" and not w.waker_unknown
         f.allowed_source = t.allowed_source
         f.allowed = t.allowed
         f.candidates = candidates(m, t)
@@ -39,7 +39,6 @@ class Decisions:
             f.prev_others = nr_running(prev, t)
             f.prev_fair_since_block = w.blocked_cpu == w.prev_cpu and prev.fair_seq is not None and prev.fair_seq <= w.blocked_seq
             f.prev_idle = idle_now(prev)
-            f.idle_in_prev_llc = any(idle_now(cpus[c]) for c in topo.span["llc"].get(w.prev_cpu, ()) if c in f.candidates)
         f.waker_running = nr_running(cpus[w.waker_cpu], t)
         if w.chosen is None or w.chosen not in cpus:
             return
@@ -47,7 +46,7 @@ class Decisions:
         f.chosen_unknown = c.kind == "unknown"
         f.chosen_idle = idle_now(c)
         f.chosen_sidle = c.sidle
-        f.ran = ("swapper/%d" % c.number, 0) if c.kind == "idle" else (c.current.label(), c.current.pid) if c.current else None
+        f.ran = ("swapper", 0) if c.kind == "idle" else (c.current.label(), c.current.pid) if c.current else None
         core = [cpus[x] for x in topo.span["core"].get(c.number, (c.number,)) if x in topo.online and x != c.number]
         f.sibling_busy = any(x.kind != "unknown" and not idle_now(x) for x in core)
         f.core_idle = not f.chosen_unknown and f.chosen_idle and all(idle_now(x) for x in core)
@@ -137,10 +136,13 @@ def classify(m, w):
         return "dl"
     if 0 <= w.prio < 100:
         return "rt"
-    if (m.kernel and m.kernel >= (6, 12, 0) and not w.moved and w.waker_cpu != w.prev_cpu and w.enq_cpu == w.waker_cpu
-            and getattr(f, "prev_fair_since_block", False) and f.idle_in_prev_llc):
-        return "delayed"
     return "select"
+
+
+def maybe_delayed(w):
+    """Rule 17, of the SELECT wakeups of kernels from 6.12 on"""
+    f = w.facts
+    return not w.moved and w.p_state == "BLOCKED" and w.enq_cpu == w.waker_cpu and getattr(f, "prev_fair_since_block", False)
 
 
 def on_cpu(w, f):
@@ -202,12 +204,12 @@ def report(m, decided, worst_n=20):
     for w in decided:
         f = w.facts
         sidle += f.chosen_sidle
-        stalled += w.stalled
+        stalled += w.stalled(m.recording_end)
         if f.chosen_unknown:
             rows["unknown"].add(w)
         elif not f.chosen_idle:
             queued += 1
-            stalled_queued += w.stalled
+            stalled_queued += w.stalled(m.recording_end)
             a = avoidable(m, w, f.missed)
             rows[f.row].add(w, a)
             for s in CORE_SCOPES:
@@ -215,7 +217,7 @@ def report(m, decided, worst_n=20):
                     queued_core[s].add(w, avoidable(m, w, f.missed_core))
             if w.chosen == w.waker_cpu and f.waker_running >= 2 and f.idle_cores["machine"]:
                 stacked.add(w, avoidable(m, w, f.missed_core))
-            if f.missed:
+            if f.missed and a is not None:
                 worst.append((w, a))
         elif f.sibling_busy:
             for s in CORE_SCOPES:
@@ -257,6 +259,8 @@ def worst_entry(m, w, a):
     if f.ran:
         out["ran_pid"], out["ran_comm"] = f.ran[1], f.ran[0]
     out.update(missed_cpu=f.missed[0], missed_idle_ns=(s.end if s.end is not None else m.stop) - s.start)
+    if w.outcome == "censored":
+        out["censored"] = True
     return {k: v for k, v in out.items() if v is not None}
 
 

@@ -30,7 +30,7 @@ def analyse(path, topology_path=None, tasks_path=None, start=None, stop=None, wo
 
 
 def analyse_events(trace, evs, topo, facts, start=None, stop=None, worst=20):
-    end = max(e.ts for e in evs if e.type != "lost")
+    end = max(e.ts for e in evs if e.type != "lost" and events.proves(e))
     if stop is not None:
         evs = [e for e in evs if e.ts <= stop]
     missing = sorted(c for c in trace.streams if c not in topo.present)
@@ -95,8 +95,10 @@ def wakeup_counts(m):
         by[w.class_] += 1
     censored = [w for w in m.finished if w.outcome == "censored"]
     out = {"total": len(m.finished), "censored": len(censored), "by_class": by, "exec": m.exec_count,
-           "stalled": sum(w.stalled for w in m.finished if w.class_ == "select"),
+           "stalled": sum(w.stalled(m.recording_end) for w in m.finished if w.class_ == "select"),
            "not_measured": {k: sum(w.outcome == k for w in m.finished) for k in ("running", "died", "replaced", "unknown")}}
+    if m.kernel and m.kernel >= (6, 12, 0):
+        out["maybe_delayed"] = sum(missed.maybe_delayed(w) for w in m.finished if w.class_ == "select")
     if censored:
         out["censored_oldest_ns"] = max(m.stop - w.t_wake for w in censored)
     return out
@@ -104,7 +106,7 @@ def wakeup_counts(m):
 
 def latencies(m, decided):
     total, queue, transit = Hist(), Hist(), Hist()
-    by_class, by_place, by_task = {c: Hist() for c in CLASSES if c != "exec"}, {p: Hist() for p in PLACEMENTS}, {}
+    by_class, by_place, by_task = {c: Hist() for c in CLASSES}, {p: Hist() for p in PLACEMENTS}, {}
     for w in m.finished:
         ns = affine.latency(w)
         if ns is None:
@@ -122,7 +124,7 @@ def latencies(m, decided):
             by_place[placement(w)].add(ns)
     tasks = sorted(by_task.items(), key=lambda x: (-sum(x[1][0].values), x[0].pid, x[0].order))
     return {"wakeup": total.latency(True), "queue_wait": queue.latency(True), "transit": transit.latency(True),
-            "by_class": {c: h.latency() for c, h in by_class.items() if h.values}, "by_placement": {p: h.latency() for p, h in by_place.items()},
+            "by_class": {c: h.latency() for c, h in by_class.items()}, "by_placement": {p: h.latency() for p, h in by_place.items()},
             "by_task": [{"pid": t.pid, "comm": t.label(), **h.latency(), "queue_wait_ns": q, "wakeups": t.wakeups} for t, (h, q) in tasks[:50]],
             "by_task_total": len(tasks)}
 

@@ -10,7 +10,7 @@ class Smt:
         self.topo = topo
         self.cores = [sorted(c for c in g if c in topo.online) for g in topo.groups["core"]]
         self.busy = [[0] * (topo.smt + 1) for _ in self.cores]
-        self.unknown = 0
+        self.unknown = [0] * len(self.cores)
         self.avoidable = dict.fromkeys(("llc", "node", "machine"), 0)
         self.pairs = {}
         self.tasks = {}  # Task -> [corun, alone, unknown]
@@ -25,12 +25,12 @@ class Smt:
             busy = [x for x in cpus if x.kind == "busy"]
             unknown = [x for x in cpus if x.kind == "unknown"]
             if unknown:
-                self.unknown += dt
+                self.unknown[i] += dt
             else:
                 self.busy[i][len(busy)] += dt
                 if len(busy) >= 2:
                     corun.add(i)
-                elif not busy and any(c not in self.topo.isolated for c in core):
+                elif all(x.idle for x in cpus) and any(c not in self.topo.isolated for c in core):
                     idle.add(i)
             for x in busy:
                 if x.current is None:
@@ -40,7 +40,7 @@ class Smt:
             for j, x in enumerate(busy):
                 for y in busy[j + 1:]:
                     if x.current and y.current:
-                        key = tuple(sorted((x.current.label(), y.current.label()), key=lambda s: s.encode()))
+                        key = tuple(sorted((x.current.stint_label(), y.current.stint_label()), key=lambda s: s.encode()))
                         self.pairs[key] = self.pairs.get(key, 0) + dt
         if corun and idle:
             for scope in self.avoidable:
@@ -56,10 +56,11 @@ class Smt:
         tasks = sorted(((t, v) for t, v in self.tasks.items() if sum(v)), key=lambda x: (-x[1][0], x[0].pid, x[0].order))
         cores = [(i, c) for i, c in enumerate(self.cores) if c]
         return {
-            "unknown_ns": self.unknown,
+            "unknown_ns": sum(self.unknown),
             "busy_threads_ns": [sum(self.busy[i][n] for i, _ in cores) for n in range(self.topo.smt + 1)],
             "avoidable_corun_ns": self.avoidable,
-            "cores": [{"core": i, "cpus": format_list(self.topo.groups["core"][i]), "busy_threads_ns": self.busy[i]} for i, _ in cores],
+            "cores": [{"core": i, "cpus": format_list(self.topo.groups["core"][i]), "busy_threads_ns": self.busy[i],
+                       "unknown_ns": self.unknown[i]} for i, _ in cores],
             "pairs": [{"a": a, "b": b, "ns": ns} for (a, b), ns in pairs[:50]], "pairs_total": len(pairs),
             "tasks": [{"pid": t.pid, "comm": t.label(), "run_ns": sum(v), "corun_ns": v[0], "alone_ns": v[1], "unknown_ns": v[2],
                        "lost_ns": {name: v[0] * (100 - s) // 100 for name, s in SPEEDS}} for t, v in tasks[:50]],

@@ -41,10 +41,21 @@ class Task:
         self.state_ns = dict.fromkeys(STATES, 0)
         self.wakeups = self.switches_in = self.preempted = self.migrations = 0
         self.seen_run_cpu = None  # last CPU where it was running or runnable
-        self.all_runs = []  # (wakeup) waiting for later switch-ins
+        self.all_runs = []  # wakeups that wait for later switch-ins
+        self.places = set()  # CPUs where it ran or was queued
+        self.inherited = self.inherited_policy = None
+        self.lost_seq = None
+        self.run_comm = None
+
+    def seen_off(self, cpu):
+        return bool(self.places - {cpu})
 
     def label(self):
-        return self.comm if self.comm is not None else ""
+        return self.comm if self.comm is not None else "<...>"
+
+    def stint_label(self):
+        """Its name when it was switched in."""
+        return self.run_comm or self.label()
 
     def can_migrate(self):
         """Rule 31: the first CPU of a new task is no migration."""
@@ -61,10 +72,10 @@ class Cpu:
         self.idle = None  # open Stretch of idle(c)
         self.idleish = None  # open Stretch of idle(c) or SCHED_IDLE only
         self.sidle = False
+        self.was_idle = False
+        self.switched = False  # its first sched_switch has come
         self.fair_seq = None  # step at which the present stretch with a fair task queued began
-        self.seen_idle = False
-        self.records = 0
-        self.switches = 0
+        self.idle_seq = None  # step up to which it was last seen idle
 
     def queued(self):
         return ([self.current] if self.kind == "busy" and self.current else []) + self.waiters
@@ -93,16 +104,16 @@ class Machine:
         self.counts = {}
         self.exec_count = 0
         self.skew = {}
-        real = [e.ts for e in events if e.type != "lost"]
-        self.recording_start = min(real) if real else 0
+        self.recording_start = min(e.ts for e in events if e.type != "lost" and proves(e))
         self.recording_end = end
         self.overwritten = self.find_overwritten()
-        first = {e.cpu: e.ts for e in reversed(events) if e.type != "lost"}
+        first = {e.cpu: e.ts for e in reversed(events) if e.type != "lost" and proves(e)}
         begin = max([first[c] for c in self.overwritten if c in first] + [self.recording_start])
         self.start = max(begin, start) if start is not None else begin
         self.stop = min(self.recording_end, stop) if stop is not None else self.recording_end
         self.now = self.flushed = self.recording_start
         self.quiet = quiet
+        self.can_tell_sleep = any(e.type in ("sched_waking", "sched_wakeup") for e in events)
         self.quiet_cpus = 0
         self.finished = []  # every counted wakeup, in the order of its record
         self.begin()
@@ -125,7 +136,8 @@ class Machine:
         for e in self.events:
             if e.type == "lost" or not proves(e):
                 continue
-            first.setdefault(e.cpu, e)
+            if e.pid is not None or e.type == "sched_switch":
+                first.setdefault(e.cpu, e)
             if e.type == "sched_switch":
                 switched.add(e.cpu)
         self.quiet_cpus = sum(c not in switched for c in self.topo.online)
@@ -155,29 +167,40 @@ class Machine:
         t = self.tasks.get(pid)
         if comm in UNNAMED:
             comm = None
-        if t and t.state == "DEAD" and comm is not None and t.comm is not None and comm != t.comm:
-            t = None
-            born = self.now
-        else:
-            born = None
+        born = None
+        if t and t.state == "DEAD":
+            t, born = None, self.now
         if t is None:
             t = self.new_task(pid, born)
         if comm is not None:
             t.comm = comm
-            if t.fact is None or t.fact.allowed is None:
-                n = pinned_by_name(comm)
-                t.allowed_source = "inferred" if n is not None and n in self.topo.present else "assumed"
-                t.allowed = frozenset({n}) if t.allowed_source == "inferred" else None
+            self.affinity(t)
         return t
+
+    def affinity(self, t):
+        """Rule 33"""
+        n = pinned_by_name(t.comm)
+        if t.fact and t.fact.allowed:
+            t.allowed_source, t.allowed = "recorded", t.fact.allowed
+        elif n is not None and n in self.topo.present and not t.seen_off(n):
+            t.allowed_source, t.allowed = "inferred", frozenset({n})
+        elif t.inherited:
+            t.allowed_source, t.allowed = "inferred", t.inherited
+        else:
+            t.allowed_source, t.allowed = "assumed", None
+
+    def inherit(self, t, parent):
+        """Rule 33: a child has its parent's mask and policy."""
+        if parent:
+            t.inherited = parent.allowed
+            t.inherited_policy = self.policy(parent)
+        self.affinity(t)
 
     def new_task(self, pid, born):
         t = Task(pid, len(self.all_tasks), born)
         t.since = self.now if born is not None else self.recording_start
         t.fact = self.facts.get(pid)
-        if t.fact and t.fact.allowed:
-            t.allowed_source, t.allowed = "recorded", t.fact.allowed
-        else:
-            t.allowed_source, t.allowed = "assumed", None
+        self.affinity(t)
         self.tasks[pid] = t
         self.all_tasks.append(t)
         return t
@@ -185,7 +208,7 @@ class Machine:
     def policy(self, t):
         if t.fact and t.fact.policy is not None:
             return t.fact.policy
-        return None
+        return t.inherited_policy
 
     def may_run(self, t, cpu):
         return t.allowed is None or cpu in t.allowed
@@ -198,8 +221,6 @@ class Machine:
         if t.state == "RUNNABLE" and t.cpu is not None:
             self.cpus[t.cpu].waiters.remove(t)
             self.touch(self.cpus[t.cpu])
-        if t.state == "DEAD":
-            t.died = None
         t.state, t.since, t.seen = state, self.now, True
         if state != "UNKNOWN":
             t.lost = False
@@ -210,10 +231,16 @@ class Machine:
             self.cpus[t.cpu].waiters.append(t)
             self.touch(self.cpus[t.cpu])
         if state in ("RUNNING", "RUNNABLE"):
-            t.seen_run_cpu = t.cpu
+            self.place(t, t.cpu)
         if state == "DEAD":
             t.died = self.now
             self.drop_pending(t)
+
+    def place(self, t, cpu):
+        t.seen_run_cpu = cpu
+        t.places.add(cpu)
+        if t.allowed_source == "inferred":
+            self.affinity(t)
 
     def close(self, t, outcome):
         """Ends the open wakeup of t."""
@@ -231,7 +258,9 @@ class Machine:
                      and all(self.policy(t) == POLICY_IDLE for t in queued))
         cpu.idle = self.stretch(cpu.idle, idle)
         cpu.idleish = self.stretch(cpu.idleish, idle or cpu.sidle)
-        cpu.seen_idle |= cpu.kind == "idle"
+        if cpu.kind == "idle" or cpu.was_idle:
+            cpu.idle_seq = self.seq
+        cpu.was_idle = cpu.kind == "idle"
         fair = cpu.kind != "unknown" and any(t.prio is not None and 100 <= t.prio < 140 for t in queued)
         cpu.fair_seq = None if not fair else cpu.fair_seq if cpu.fair_seq is not None else self.seq
 
@@ -248,7 +277,7 @@ class Machine:
             if t is cpu.current and (t.state != "RUNNING" or t.cpu != c):
                 continue
             self.set_state(t, "UNKNOWN")
-            t.lost = True
+            t.lost, t.lost_seq = True, self.seq
             self.close(t, "unknown")
         cpu.kind, cpu.current = "unknown", None
         self.touch(cpu)
@@ -297,13 +326,11 @@ class Machine:
         if prev:
             prev.prio = f["prev_prio"]
             self.leave(prev, ev)
-        cpu.kind, cpu.current = "idle", None
-        self.cpus[ev.cpu].switches += 1
         nxt = self.task(f["next_pid"], f["next_comm"]) if f["next_pid"] else None
+        cpu.kind, cpu.current, cpu.switched = "busy" if nxt else "idle", nxt, True
         if nxt:
             nxt.prio = f["next_prio"]
             self.arrive(nxt, ev)
-            cpu.kind, cpu.current = "busy", nxt
         else:
             for t in list(cpu.waiters):
                 self.set_state(t, "UNKNOWN")
@@ -327,11 +354,11 @@ class Machine:
                 t.waking.blocked_before_enq = True
         if f["state"] == "R" or f["preempted"]:
             self.set_state(t, "RUNNABLE", ev.cpu)
-        elif f["state"] in "XZx" or t.exiting:
+        elif f["state"] in "XZx" or (f["state"] == "?" and t.exiting):
             self.set_state(t, "DEAD", ev.cpu)
             self.close(t, "died")
         else:
-            self.set_state(t, "BLOCKED", ev.cpu)
+            self.set_state(t, "BLOCKED" if self.can_tell_sleep else "UNKNOWN", ev.cpu)
             t.blocked_ts, t.blocked_cpu, t.blocked_seq = self.now, ev.cpu, self.seq
 
     def note_skew(self, t, ev):
@@ -344,6 +371,7 @@ class Machine:
         c = ev.cpu
         if t.state in ("RUNNABLE", "RUNNING") and t.cpu != c:
             self.repair("elsewhere")
+            self.doubt_first_record(t, c)
         elif t.state == "BLOCKED" and not t.waking:
             self.repair("implied_runnable")
         if t.ghost_cpu == c and not t.waking:
@@ -370,17 +398,22 @@ class Machine:
                 x.later_runs.append((self.now, c))
         if self.in_window():
             t.switches_in += 1
+        t.run_comm = t.label()
         self.set_state(t, "RUNNING", c)
+
+    def doubt_first_record(self, t, c):
+        """Rule 3: the first record of a CPU came late; t, which it names, has run on c before that CPU's own first sched_switch."""
+        for d in self.cpus.values():
+            if d.number != c and d.current is t and not d.switched:
+                d.current = None
+                self.lose(d.number)
 
     def on_sched_waking(self, ev):
         t = self.task(ev.f["pid"], ev.f["comm"])
         w = self.wakeups[ev.index]
-        never_seen = not t.seen
-        if t.state == "DEAD":
-            self.set_state(t, "UNKNOWN")
         if t.ghost_cpu is not None:
             self.set_state(t, "BLOCKED")
-        if t.state == "UNKNOWN" and never_seen and (self.cpu_seen_idle(w.prev_cpu) or w.moved):
+        if t.state == "UNKNOWN" and (not t.seen or t.lost) and (self.cpu_seen_idle(w.prev_cpu, t.lost_seq) or w.moved):
             self.set_state(t, "BLOCKED")
         t.seen = True
         if t.cpu is None:
@@ -390,8 +423,10 @@ class Machine:
         if t.state == "BLOCKED":
             self.set_state(t, "WAKING")
 
-    def cpu_seen_idle(self, c):
-        return c in self.cpus and self.cpus[c].seen_idle
+    def cpu_seen_idle(self, c, after):
+        """Was c idle at any moment, or at any after that step?"""
+        cpu = self.cpus.get(c)
+        return cpu is not None and (cpu.kind == "idle" or (cpu.idle_seq is not None and (after is None or cpu.idle_seq > after)))
 
     def open_wakeup(self, t, w, ev):
         w.task = t
@@ -402,7 +437,7 @@ class Machine:
         w.p_current_on_waker = waker.kind == "busy" and waker.current is t and t.state == "RUNNING"
         w.waker_pid = ev.pid
         w.waker_comm = waker.current.label() if waker.current and waker.current.pid == ev.pid else \
-            "" if ev.pid else "swapper/%d" % ev.cpu
+            "" if ev.pid else "swapper"
         if self.in_window():
             t.wakeups += 1
             self.finished.append(w)
@@ -443,7 +478,7 @@ class Machine:
                 self.close(t, "running")
             return
         if t.can_migrate() and t.cpu != target:
-            self.migrated(t, t.cpu, target, inferred=True)
+            self.migrated(t, t.cpu, target, inferred=True, placement=True)
         self.set_state(t, "RUNNABLE", target)
 
     def on_sched_wakeup_new(self, ev):
@@ -454,6 +489,7 @@ class Machine:
         t = self.tasks.get(f["pid"])
         if not (t and t.fork_pending):
             t = self.reborn(f["pid"])
+            self.inherit(t, self.cpus[ev.cpu].current)
         t = self.task(f["pid"], f["comm"])
         t.fork_pending = False
         t.prio = f["prio"]
@@ -477,6 +513,7 @@ class Machine:
 
     def on_sched_process_fork(self, ev):
         t = self.reborn(ev.f["child_pid"])
+        self.inherit(t, self.tasks.get(ev.f["parent_pid"]))
         self.task(ev.f["child_pid"], ev.f["child_comm"])
         self.set_state(t, "BLOCKED")
         t.fork_pending = True
@@ -510,7 +547,8 @@ class Machine:
         if t.state == "RUNNABLE":
             self.cpus[t.cpu].waiters.remove(t)
             self.touch(self.cpus[t.cpu])
-            t.cpu = t.seen_run_cpu = f["dest"]
+            t.cpu = f["dest"]
+            self.place(t, t.cpu)
             self.cpus[t.cpu].waiters.append(t)
             self.touch(self.cpus[t.cpu])
         elif t.state != "RUNNING":
@@ -584,7 +622,7 @@ class Machine:
         w.task = t
         w.prev_cpu = t.seen_run_cpu
         w.waker_unknown = w.context == "hardirq" and ev.cpu == ev.f["target"]
-        known_blocked = not t.seen and w.prev_cpu is not None and self.cpu_seen_idle(w.prev_cpu)
+        known_blocked = (not t.seen or t.lost) and w.prev_cpu is not None and self.cpu_seen_idle(w.prev_cpu, t.lost_seq)
         if t.ghost_cpu is not None or (t.state == "UNKNOWN" and known_blocked):
             self.set_state(t, "BLOCKED")
         w.p_state = t.state

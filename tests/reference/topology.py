@@ -162,7 +162,7 @@ def load(path, nr_cpus):
 # ---- tasks
 
 POLICY_IDLE = 5
-PINNED_NAME = re.compile(r"(?:kworker/(\d+):|ksoftirqd/(\d+)$|migration/(\d+)$|cpuhp/(\d+)$|rcuc/(\d+)$|watchdog/(\d+)$|idle_inject/(\d+)$)")
+PINNED_NAME = re.compile(r"(?:kworker/(\d+):|ksoftirqd/(\d+)$|migration/(\d+)$|cpuhp/(\d+)$|rcuc/(\d+)$|watchdog/(\d+)$|idle_inject/(\d+)$|irq_work/(\d+)$)")
 
 
 def pinned_by_name(comm):

@@ -4,7 +4,7 @@ from bisect import bisect_right
 
 from events import HARDIRQ, NMI, SCHED_TYPES, SOFTIRQ, proves
 
-LOOK_AHEAD = 131072
+LOOK_AHEAD = 32768
 GAP_SAMPLES = 10000
 STALL_NS = 100000
 
@@ -49,9 +49,10 @@ class Wakeup:
         self.class_ = None
         self.later_runs = []  # (ts, cpu) of switch-ins from t_run on
 
-    @property
-    def stalled(self):
-        return self.next_record_ts is not None and self.next_record_ts - self.t_wake > STALL_NS
+    def stalled(self, recording_end):
+        """Rule 20"""
+        until = self.t_wake + STALL_NS
+        return self.kind == "waking" and recording_end > until and (self.next_record_ts is None or self.next_record_ts > until)
 
     @property
     def was_running(self):
@@ -129,8 +130,6 @@ def resolve(events):
                 wakeups[ev.index] = w
         elif ev.type == "sched_process_exit":
             finish(open_.pop(f["pid"], None), n, ev)
-    for o in open_.values():
-        finish(o, n + LOOK_AHEAD, None)
     gaps = sorted(gaps[:GAP_SAMPLES])
     g = gaps[(len(gaps) - 1) // 2] if gaps else 1000
     next_records(events, wakeups)
@@ -153,12 +152,12 @@ def result(o, n, cpu, ev):
 
 
 def finish(o, n, ev):
-    """A record that ends the wakeup without choosing a CPU, or the end of the trace."""
+    """A record that ends the wakeup without choosing a CPU."""
     if o is None:
         return
     w, at = o
     if w.resolved_ts is None and not w.unresolved:
-        if ev is None or n - at > LOOK_AHEAD:
+        if n - at > LOOK_AHEAD:
             w.unresolved = True
         else:
             w.resolved_ts = ev.ts
