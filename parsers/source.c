@@ -65,8 +65,7 @@ static bool open_fd(struct opening *o, struct wi_err *err)
 	src->fd = !strcmp(src->path, "-") ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 					  : open(src->path, O_RDONLY | O_CLOEXEC);
 	if (src->fd < 0)
-		return wi_err_at(err, WI_EIO, src->path,
-				 WI_NO_OFFSET, "cannot open: %s", strerror(errno));
+		return wi_err_at(err, WI_EIO, src->path, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
 	if (fstat(src->fd, &o->st) < 0)
 		return wi_err_at(err, WI_EIO, src->path, WI_NO_OFFSET, "cannot stat: %s", strerror(errno));
 	return true;
@@ -174,6 +173,14 @@ static bool choose_ops(struct opening *o, struct wi_err *err)
 	return true;
 }
 
+/* A parser that finds too little does not know that its file was cut before it was unpacked. */
+static void add_reason(struct wi_err *err, const char *reason)
+{
+	size_t n = strlen(err->msg);
+
+	snprintf(err->msg + n, sizeof(err->msg) - n, "; the %s", reason);
+}
+
 struct wi_source *wi_source_open(const char *path, const struct wi_open_opts *opts, struct wi_names *names,
 				 struct wi_err *err)
 {
@@ -203,6 +210,8 @@ struct wi_source *wi_source_open(const char *path, const struct wi_open_opts *op
 	if (!S_ISDIR(o.st.st_mode))
 		src->parsed.file_bytes = o.bytes;
 	ok = src->parser != NULL;
+	if (!ok && src->has_wrapper_damage)
+		add_reason(err, src->wrapper_damage.what);
 out:
 	free(o.head);
 	if (!ok) {

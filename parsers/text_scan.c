@@ -512,7 +512,9 @@ bool wi_text_scan(struct wi_text_file *f, const char *buffer, struct wi_names *n
 	if (!facts->nr_events) {
 		if (facts->nr_sched)
 			wi_err_at(err, WI_EREFUSED, f->path, facts->first_bad,
-				  "no line can be read: a sched event without task, CPU and time stamp in front");
+				  "no line can be read: a sched event without task, CPU and time stamp in front (perf "
+				  "script prints "
+				  "them with -F trace:comm,pid,tid,cpu,time,event,trace)");
 		else
 			wi_err_at(err, WI_EREFUSED, f->path, WI_NO_OFFSET,
 				  "not a trace: no event in %" PRIu64 " lines of text", facts->nr_lines);

@@ -272,6 +272,7 @@ static void test_perf_no_time(void **state)
 	assert_null(run.events);
 	assert_int_equal(run.err.code, WI_EREFUSED);
 	assert_non_null(strstr(run.err.msg, "time stamp"));
+	assert_non_null(strstr(run.err.msg, "-F trace:comm"));
 }
 
 static void test_all_types(void **state)
