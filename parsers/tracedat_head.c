@@ -172,6 +172,15 @@ struct wi_td_buffer *wi_td_add_buffer(struct wi_td *td, const char *name, uint64
 	return b;
 }
 
+void wi_td_drop_buffer(struct wi_td *td)
+{
+	struct wi_td_buffer *b = &td->buffer[--td->nr_buffers];
+
+	free(b->name);
+	free(b->clock);
+	free(b->cpu);
+}
+
 static int by_cpu(const void *a, const void *b)
 {
 	const struct wi_td_cpu *x = a, *y = b;
@@ -305,9 +314,12 @@ static bool v6_instances(struct wi_td *td, uint32_t nr_cpus, struct wi_err *err)
 			*err = why;
 			return false;
 		}
-		if (!ok)
+		if (!ok) {
+			b->nr_cpus = 0;
+			b->bytes = 0;
 			wi_damage_note(td->log, WI_DMG_HEAD, UINT32_MAX, b->offset,
 				       "buffer %.40s cannot be read: no table of CPU data", b->name);
+		}
 	}
 	return true;
 }

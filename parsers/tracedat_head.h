@@ -116,6 +116,9 @@ uint64_t wi_td_stat_number(const char *text, const char *label);
 /* A new, empty buffer; NULL: out of memory or too many (err set). */
 struct wi_td_buffer *wi_td_add_buffer(struct wi_td *td, const char *name, uint64_t offset, struct wi_err *err);
 
+/* Takes the last buffer away again. */
+void wi_td_drop_buffer(struct wi_td *td);
+
 /* Cuts the CPU regions to what the file has, notes what is missing, sorts by CPU and sums up. false: err set. */
 bool wi_td_check_buffer(struct wi_td *td, struct wi_td_buffer *b, struct wi_err *err);
 

@@ -202,9 +202,7 @@ bool wi_td_salvage_buffer(struct wi_td *td, struct wi_err *err)
 			    : salvage_pages(td, b, sec->offset, end, err)))
 		return false;
 	if (!b->nr_cpus) {
-		free(b->name);
-		free(b->cpu);
-		td->nr_buffers--;
+		wi_td_drop_buffer(td);
 		return true;
 	}
 	wi_damage_note(td->log, WI_DMG_CUT, UINT32_MAX, td->file.bytes,

@@ -25,41 +25,26 @@ bool wi_td_section_at(const struct wi_td *td, uint64_t offset, uint32_t *id, str
 	return true;
 }
 
-/* BUFFER and BUFFER_TEXT: section, name, clock, page size, CPU regions. */
-static bool buffer_option(struct wi_td *td, uint32_t option, struct wi_td_cursor *c, struct wi_err *err)
+/* Behind the names: page size and the CPUs' regions. */
+static bool buffer_cpus(struct wi_td *td, struct wi_td_buffer *b, struct wi_td_cursor *c, struct wi_err *err)
 {
-	uint64_t at = wi_td_where(c), offset;
-	char name[256], clock[64];
-	struct wi_td_buffer *b;
+	uint64_t at = wi_td_where(c);
 	struct wi_td_section sec;
 	uint32_t nr, id;
 
-	if (!wi_td_u64(c, &offset, "option BUFFER", err) ||
-	    !wi_td_string(c, name, sizeof(name), "the name of a buffer", err) ||
-	    !wi_td_string(c, clock, sizeof(clock), "the clock of a buffer", err))
-		return false;
-	b = wi_td_add_buffer(td, name, offset, err);
-	if (!b)
-		return false;
-	b->text = option == WI_TD_OPT_BUFFER_TEXT;
-	b->clock = strdup(clock);
-	if (!b->clock)
-		return wi_err_nomem(err);
-	if (b->text)
-		return true;
 	if (!wi_td_u32(c, &b->page_bytes, "option BUFFER", err) || !wi_td_u32(c, &nr, "option BUFFER", err))
 		return false;
 	if (nr > WI_MAX_CPUS)
 		return wi_err_at(err, WI_EREFUSED, td->file.path, at, "impossible number of CPUs in a buffer: %" PRIu32,
 				 nr);
-	if (wi_td_section_at(td, offset, &id, &sec) && id == WI_TD_SEC_BUFFER)
+	if (wi_td_section_at(td, b->offset, &id, &sec) && id == WI_TD_SEC_BUFFER)
 		b->compressed = sec.compressed;
 	else
 		b->compressed = td->file.codec != WI_TD_NONE;
 	b->cpu = calloc(nr ? nr : 1, sizeof(*b->cpu));
 	if (!b->cpu)
 		return wi_err_nomem(err);
-	for (b->nr_cpus = 0; b->nr_cpus < nr; b->nr_cpus++) {
+	for (; b->nr_cpus < nr; b->nr_cpus++) {
 		struct wi_td_cpu *cpu = &b->cpu[b->nr_cpus];
 
 		if (!wi_td_u32(c, &cpu->cpu, "option BUFFER", err) ||
@@ -70,6 +55,32 @@ static bool buffer_option(struct wi_td *td, uint32_t option, struct wi_td_cursor
 			cpu->bytes += 4; /* the size leaves out the count of chunks in front of them */
 	}
 	return wi_td_check_buffer(td, b, err);
+}
+
+/* BUFFER and BUFFER_TEXT: section, name, clock, page size, CPU regions. What cannot be read whole leaves no buffer
+ * behind. */
+static bool buffer_option(struct wi_td *td, uint32_t option, struct wi_td_cursor *c, struct wi_err *err)
+{
+	uint64_t offset;
+	char name[256], clock[64];
+	struct wi_td_buffer *b;
+	bool ok;
+
+	if (!wi_td_u64(c, &offset, "option BUFFER", err) ||
+	    !wi_td_string(c, name, sizeof(name), "the name of a buffer", err) ||
+	    !wi_td_string(c, clock, sizeof(clock), "the clock of a buffer", err))
+		return false;
+	b = wi_td_add_buffer(td, name, offset, err);
+	if (!b)
+		return false;
+	b->text = option == WI_TD_OPT_BUFFER_TEXT;
+	b->clock = strdup(clock);
+	ok = b->clock || wi_err_nomem(err);
+	if (ok && !b->text)
+		ok = buffer_cpus(td, b, c, err);
+	if (!ok)
+		wi_td_drop_buffer(td);
+	return ok;
 }
 
 /* HEADER_INFO .. CMDLINES: where the section is. */

@@ -481,8 +481,10 @@ uint32_t tdf_encode(const struct tdf *f, const struct wi_event *ev, const char *
 		switch (fmt->f[i].kind) {
 		case CHARS16: {
 			const char *name = nth++ ? comm2 : comm;
+			size_t n = name ? strlen(name) : 0;
 
-			memcpy(at, name ? name : "", strnlen(name ? name : "", 16));
+			if (n)
+				memcpy(at, name, n < 16 ? n : 16);
 			break;
 		}
 		case LOC:

@@ -34,17 +34,17 @@ static void write_and_compare(const struct tdw_cfg *cfg, const char *name, uint3
 
 		if (!o.self)
 			fail_msg("%s: %s", name, o.err.msg);
-		assert_int_equal(o.info.nr_cpus, cfg->nr_cpus);
-		assert_int_equal(o.info.big_endian, cfg->big_endian);
-		assert_int_equal(o.info.long_size, cfg->long_size);
+		assert_int_equal(o.info->nr_cpus, cfg->nr_cpus);
+		assert_int_equal(o.info->big_endian, cfg->big_endian);
+		assert_int_equal(o.info->long_size, cfg->long_size);
 		if (!delivers(&o, &want, 61))
 			fail_msg("%s differs%s", name, pass ? " through libtracecmd" : "");
 		assert_true(o.ops->rewind(o.self, &o.err));
 		if (!delivers(&o, &want, 1024))
 			fail_msg("%s differs in the second pass%s", name, pass ? " through libtracecmd" : "");
-		assert_int_equal(o.info.nr_damage, 0);
-		assert_int_equal(o.info.unparsed, 0);
-		assert_int_equal(o.info.unordered, 0);
+		assert_int_equal(o.info->nr_damage, 0);
+		assert_int_equal(o.info->unparsed, 0);
+		assert_int_equal(o.info->unordered, 0);
 		close_opened(&o);
 	}
 	unlink(path);
@@ -187,7 +187,7 @@ static void test_clock_options(void **state)
 				open_with(lib ? &wi_tracecmdlib_ops : &wi_tracedat_ops, test_path("tsc.dat"), NULL);
 
 			assert_non_null(o.self);
-			assert_string_equal(o.info.clock, "tsc2nsec");
+			assert_string_equal(o.info->clock, "tsc2nsec");
 			assert_true(delivers(&o, &want, 100));
 			close_opened(&o);
 		}
@@ -243,7 +243,7 @@ static void test_time_shift(void **state)
 	struct opened o = open_with(&wi_tracedat_ops, test_path("shift.dat"), NULL);
 
 	assert_non_null(o.self);
-	assert_int_equal(o.info.nr_damage, 0);
+	assert_int_equal(o.info->nr_damage, 0);
 	assert_true(delivers(&o, &want, 100));
 	close_opened(&o);
 	expected_free(&want);
@@ -259,9 +259,9 @@ static void check_buffer(const char *path, const char *name, const char *chosen,
 
 		if (!o.self)
 			fail_msg("%s", o.err.msg);
-		assert_int_equal(o.info.nr_buffers, nr_buffers);
+		assert_int_equal(o.info->nr_buffers, nr_buffers);
 		for (uint32_t i = 0; i < nr_buffers && !lib; i++)
-			assert_int_equal(o.info.buffers[i].chosen, !strcmp(o.info.buffers[i].name, chosen));
+			assert_int_equal(o.info->buffers[i].chosen, !strcmp(o.info->buffers[i].name, chosen));
 		assert_true(delivers(&o, want, 100));
 		close_opened(&o);
 	}
@@ -318,23 +318,23 @@ static void test_facts(void **state)
 		struct opened o = open_with(&wi_tracedat_ops, test_path("facts.dat"), NULL);
 
 		assert_non_null(o.self);
-		assert_string_equal(o.info.kernel, "6.12.1-rc3");
-		assert_string_equal(o.info.arch, "aarch64");
-		assert_string_equal(o.info.clock,
+		assert_string_equal(o.info->kernel, "6.12.1-rc3");
+		assert_string_equal(o.info->arch, "aarch64");
+		assert_string_equal(o.info->clock,
 				    cfg.version == 6 ? "mono" : "local"); /* the buffer's own comes first */
-		assert_int_equal(o.info.page_size, 4096);
-		assert_true(o.info.looks_ahead);
-		assert_int_equal(o.info.time_res_ns, 1);
-		assert_false(o.info.cpu[1].has_data);
-		assert_int_equal(o.info.cpu[1].first_pid, -1);
-		assert_int_equal(o.info.cpu[2].overrun, 40);
-		assert_int_equal(o.info.cpu[2].lost, 3);
-		assert_true(o.info.cpu[2].overwritten);
-		assert_false(o.info.cpu[0].overwritten);
-		assert_true(o.info.cpu[0].has_data);
-		assert_int_equal(o.info.cpu[0].first_pid, 0);
-		assert_in_range(o.info.cpu[0].first_ts_ns, 5000000000, 5000200000);
-		assert_true(o.info.cpu[0].bytes >= 4096);
+		assert_int_equal(o.info->page_size, 4096);
+		assert_true(o.info->looks_ahead);
+		assert_int_equal(o.info->time_res_ns, 1);
+		assert_false(o.info->cpu[1].has_data);
+		assert_int_equal(o.info->cpu[1].first_pid, -1);
+		assert_int_equal(o.info->cpu[2].overrun, 40);
+		assert_int_equal(o.info->cpu[2].lost, 3);
+		assert_true(o.info->cpu[2].overwritten);
+		assert_false(o.info->cpu[0].overwritten);
+		assert_true(o.info->cpu[0].has_data);
+		assert_int_equal(o.info->cpu[0].first_pid, 0);
+		assert_in_range(o.info->cpu[0].first_ts_ns, 5000000000, 5000200000);
+		assert_true(o.info->cpu[0].bytes >= 4096);
 		assert_string_equal(wi_names_get(o.names, o.ops->comm_of(o.self, 4242)), "a name with blanks");
 		assert_string_equal(wi_names_get(o.names, o.ops->comm_of(o.self, 17)), "x");
 		assert_int_equal(o.ops->comm_of(o.self, 18), WI_NAME_NONE);
@@ -373,7 +373,7 @@ static void test_gpuvis_option(void **state)
 	tdw_finish(w, test_path("gpuvis.dat"));
 	o = open_with(&wi_tracedat_ops, test_path("gpuvis.dat"), NULL);
 	assert_non_null(o.self);
-	assert_int_equal(o.info.nr_cpus, 4);
+	assert_int_equal(o.info->nr_cpus, 4);
 	assert_true(delivers(&o, &want, 100));
 	close_opened(&o);
 	o = open_with(&wi_tracecmdlib_ops, test_path("gpuvis.dat"), NULL);
@@ -461,7 +461,7 @@ static void test_memory(void **state)
 	assert_non_null(o.self);
 	assert_true(count_events(&o, n));
 	assert_true(n[WI_EV_SCHED_SWITCH] > 90000);
-	assert_int_equal(o.info.nr_damage, 0);
+	assert_int_equal(o.info->nr_damage, 0);
 	close_opened(&o);
 	getrusage(RUSAGE_SELF, &after);
 	/* sanitizers keep freed memory: the bound holds for the plain program */

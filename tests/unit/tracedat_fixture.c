@@ -424,17 +424,19 @@ const char *test_path(const char *name)
 struct opened open_with(const struct wi_parser_ops *ops, const char *path, const struct wi_open_opts *opts)
 {
 	static const struct wi_open_opts none = { 0 };
-	struct opened o = {
-		.ops = ops, .info = { .path = path, .kernel = "", .arch = "", .clock = "", .format = "", .wrapper = "" }
-	};
+	struct opened o = { .ops = ops };
 	struct stat st;
 
+	o.info = must(calloc(1, sizeof(*o.info)));
+	*o.info = (struct wi_source_info){
+		.path = path, .kernel = "", .arch = "", .clock = "", .format = "", .wrapper = ""
+	};
 	o.names = must(wi_names_new());
 	o.fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (o.fd < 0 || fstat(o.fd, &st) < 0)
 		abort();
-	o.info.file_bytes = S_ISDIR(st.st_mode) ? 0 : (uint64_t)st.st_size;
-	o.self = ops->open(o.fd, o.info.file_bytes, path, opts ? opts : &none, o.names, &o.info, &o.err);
+	o.info->file_bytes = S_ISDIR(st.st_mode) ? 0 : (uint64_t)st.st_size;
+	o.self = ops->open(o.fd, o.info->file_bytes, path, opts ? opts : &none, o.names, o.info, &o.err);
 	return o;
 }
 
@@ -444,6 +446,7 @@ void close_opened(struct opened *o)
 		o->ops->close(o->self);
 	close(o->fd);
 	wi_names_free(o->names);
+	free(o->info);
 	o->self = NULL;
 }
 
@@ -556,7 +559,7 @@ bool count_events(struct opened *o, uint64_t by_type[WI_NR_EVENT_TYPES])
 	memset(by_type, 0, WI_NR_EVENT_TYPES * sizeof(*by_type));
 	while ((n = o->ops->next_batch(o->self, ev, 256, &o->err)) > 0) {
 		for (int i = 0; i < n; i++) {
-			if (ev[i].type >= WI_NR_EVENT_TYPES || ev[i].ts_ns < last || ev[i].cpu >= o->info.nr_cpus)
+			if (ev[i].type >= WI_NR_EVENT_TYPES || ev[i].ts_ns < last || ev[i].cpu >= o->info->nr_cpus)
 				return false;
 			last = ev[i].ts_ns;
 			by_type[ev[i].type]++;

@@ -41,7 +41,7 @@ struct opened {
 	const struct wi_parser_ops *ops;
 	void *self;
 	struct wi_names *names;
-	struct wi_source_info info;
+	struct wi_source_info *info;
 	struct wi_err err;
 };
 
