@@ -8,7 +8,7 @@
 
 enum { LIST, DENSE, WIDE }; /* wi_chist.form */
 
-#define LIST_MAX 512u
+#define LIST_MAX 256u
 
 static uint64_t dense_get(const struct wi_chist *h, uint32_t i)
 {
@@ -114,8 +114,16 @@ static bool list_add(struct wi_chist *h, uint32_t bucket)
 
 bool wi_chist_add(struct wi_chist *h, uint64_t ns)
 {
-	uint32_t bucket = wi_hist_index(ns);
+	uint32_t bucket = wi_hist_index(ns), at = bucket - h->base;
 
+	if (h->form == DENSE && at < h->cap && ((uint32_t *)h->data)[at] < UINT32_MAX) { /* as a rule */
+		((uint32_t *)h->data)[at]++;
+		h->min_ns = ns < h->min_ns ? ns : h->min_ns;
+		h->max_ns = ns > h->max_ns ? ns : h->max_ns;
+		h->count++;
+		h->sum_ns += ns;
+		return true;
+	}
 	if (h->form == LIST && h->count == LIST_MAX && !to_dense(h))
 		return false;
 	if (!(h->form == LIST ? list_add(h, bucket) : dense_count(h, bucket, 1)))

@@ -33,6 +33,17 @@ static void init_table(struct wi_metrics *m, int table)
 		m->idle.table[table][g].state = WI_CPU_UNKNOWN;
 }
 
+/* Are the online CPUs grouped alike, under the same numbers? */
+static bool same_groups(const struct wi_metrics *m, int a, int b)
+{
+	const uint32_t *x = table_group(m, a), *y = table_group(m, b);
+
+	for (uint32_t c = 0; c < m->lay.nr_cpus; c++)
+		if (m_online(&m->lay, c) && x[c] != y[c])
+			return false;
+	return table_nr(m, a) == table_nr(m, b);
+}
+
 bool m_idle_init(struct wi_metrics *m)
 {
 	struct m_idle *s = &m->idle;
@@ -46,6 +57,10 @@ bool m_idle_init(struct wi_metrics *m)
 	if (!s->kind || !s->since_ns || !s->ns || !s->package_idle || !s->idle)
 		return false;
 	for (int t = 0; t < NR_IDLE_TABLES; t++) {
+		if (t && same_groups(m, t, t - 1)) {
+			s->table[t] = s->table[t - 1];
+			continue;
+		}
 		s->table[t] = calloc(table_nr(m, t) + 1, sizeof(*s->table[t]));
 		if (!s->table[t])
 			return false;
@@ -80,7 +95,8 @@ void m_idle_fini(struct wi_metrics *m)
 	free(s->package_idle);
 	free(s->idle);
 	for (int t = 0; t < NR_IDLE_TABLES; t++)
-		free(s->table[t]);
+		if (!t || s->table[t] != s->table[t - 1])
+			free(s->table[t]);
 	cstates_fini(m);
 }
 
@@ -114,8 +130,9 @@ void m_idle_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enu
 	s->ns[cpu][from] += m_elapsed(&s->since_ns[cpu], now_ns);
 	s->kind[cpu] = (uint8_t)kind;
 	for (int t = 0; t < NR_IDLE_TABLES; t++) {
+		if (t && s->table[t] == s->table[t - 1])
+			continue;
 		uint32_t g = table_group(m, t)[cpu];
-
 		if (g < table_nr(m, t))
 			group_change(&s->table[t][g], from, kind, now_ns);
 	}

@@ -9,7 +9,8 @@ static const uint64_t episode_limit_ns[WI_NR_EPISODES] = { 1000000, 10000000, 10
 
 /* ---- affinity masks, each kept once ---- */
 
-static bool covers(const struct wi_metrics *m, const wakeif_word *mask, const wakeif_word *span)
+/* May it run on every candidate of span? */
+bool m_mask_covers(const struct wi_metrics *m, const wakeif_word *mask, const wakeif_word *span)
 {
 	for (uint32_t i = 0; i < m->lay.words; i++)
 		if (span[i] & m->lay.candidates[i] & ~mask[i])
@@ -63,7 +64,7 @@ static uint32_t mask_add(struct wi_metrics *m, const wakeif_word *allowed)
 	if (!words)
 		return NONE;
 	memcpy(words, allowed, m->lay.words * sizeof(*words));
-	s->mask[s->nr_masks] = (struct m_mask){ words, covers(m, words, m->lay.candidates) };
+	s->mask[s->nr_masks] = (struct m_mask){ words, m_mask_covers(m, words, m->lay.candidates) };
 	return s->nr_masks++;
 }
 
@@ -131,6 +132,18 @@ static void bag_remove(struct m_mask_bag *b, uint32_t mask)
 
 /* ---- setting up ---- */
 
+static void find_groups(struct wi_metrics *m, uint32_t cpu)
+{
+	struct m_waste_cpu *c = &m->waste.cpu[cpu];
+
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
+		const struct m_level *lv = &m->lay.level[l];
+
+		if (!lv->trivial && lv->group[cpu] < lv->nr_groups)
+			c->group[c->nr_groups++] = &m->waste.level[l].group[lv->group[cpu]];
+	}
+}
+
 bool m_waste_init(struct wi_metrics *m)
 {
 	struct m_waste *s = &m->waste;
@@ -155,7 +168,13 @@ bool m_waste_init(struct wi_metrics *m)
 		if (!s->level[l].group || !s->level[l].ended)
 			return false;
 		groups += nr;
+		for (uint32_t g = 0; g < nr; g++) {
+			s->level[l].group[g].level = (uint8_t)l;
+			s->level[l].group[g].number = g;
+		}
 	}
+	for (uint32_t c = 0; c < m->lay.nr_cpus; c++)
+		find_groups(m, c);
 	s->dirty = calloc(groups + 1, sizeof(*s->dirty));
 	return s->dirty && m_match_init(m);
 }
@@ -192,23 +211,22 @@ void m_waste_fini(struct wi_metrics *m)
 
 /* ---- changes ---- */
 
-static struct m_waste_group *touch(struct wi_metrics *m, uint32_t level, uint32_t cpu)
+/* Counts of the group changed. Nothing can come of it while no CPU idles or no task waits, and none of it counted
+ * before. */
+static inline void touch(struct m_waste *s, struct m_waste_group *g)
 {
-	struct m_waste *s = &m->waste;
-	uint32_t g = m->lay.level[level].group[cpu];
-	struct m_waste_group *group = &s->level[level].group[g];
-
-	if (!group->dirty) {
-		group->dirty = true;
-		s->dirty[s->nr_dirty++] = level << 28 | g;
-	}
-	return group;
+	if (g->dirty || (!g->pairs && !(g->nr_idle && g->nr_wait)))
+		return;
+	g->dirty = true;
+	s->dirty[s->nr_dirty++] = g;
 }
 
 static void note_left(struct wi_metrics *m, struct m_left left)
 {
 	struct m_waste *s = &m->waste;
 
+	if (!s->open)
+		return; /* no episode can end now */
 	if (s->nr_left == s->cap_left) {
 		uint32_t cap = s->cap_left ? s->cap_left * 2 : 64;
 		struct m_left *grown = realloc(s->left, cap * sizeof(*grown));
@@ -238,11 +256,9 @@ void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, b
 		note_left(m, (struct m_left){ c->idle_since_ns, WI_PID_NONE, WI_NAME_NONE, cpu, NONE });
 		wi_mask_clear(s->idle, cpu);
 	}
-	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
-		if (m->lay.level[l].trivial)
-			continue;
-		struct m_waste_group *g = touch(m, l, cpu);
-		g->nr_idle += idle ? 1u : -1u;
+	for (uint32_t i = 0; i < c->nr_groups; i++) {
+		c->group[i]->nr_idle += idle ? 1u : -1u;
+		touch(s, c->group[i]);
 	}
 }
 
@@ -268,50 +284,50 @@ static void unlink_waiting(struct wi_metrics *m, uint32_t cpu, struct m_task *t)
 		m->tasks.task[t->wait_next].wait_prev = t->wait_prev;
 }
 
-/* Adds to or takes from the counts of one level: a waiting task with this mask. edge: the first or last of its CPU. */
-static void count_at(struct wi_metrics *m, uint32_t l, uint32_t cpu, uint32_t mask, bool begins, bool edge)
+/* A waiting task whose mask does not cover the machine, in the groups that its mask does not cover either. */
+static void count_restricted(struct wi_metrics *m, uint32_t cpu, uint32_t mask, bool begins)
 {
-	struct m_waste_cpu *c = &m->waste.cpu[cpu];
-	struct m_waste_group *g = touch(m, l, cpu);
-	const struct m_level *lv = &m->lay.level[l];
-	const struct m_mask *ms = &m->waste.mask[mask];
-	bool cover = ms->covers_all || covers(m, ms->words, lv->span[lv->group[cpu]]);
+	struct m_waste *s = &m->waste;
+	struct m_waste_cpu *c = &s->cpu[cpu];
+	const wakeif_word *words = s->mask[mask].words;
 
-	g->nr_wait += begins ? 1u : -1u;
-	if (edge)
-		g->nr_wcpus += begins ? 1u : -1u;
-	if (cover && begins) {
-		g->nr_cover++;
-		g->nr_ccpus += c->nr_cover[l]++ == 0;
-	} else if (cover) {
-		g->nr_cover--;
-		g->nr_ccpus -= --c->nr_cover[l] == 0;
-	} else if (!begins) {
-		bag_remove(&g->restricted, mask);
-	} else if (!bag_add(&g->restricted, mask)) {
+	if (!begins)
+		bag_remove(&c->restricted, mask);
+	else if (!bag_add(&c->restricted, mask))
 		m->failed = true;
+	if (c->restricted.nr)
+		wi_mask_set(s->restricted_cpus, cpu);
+	else
+		wi_mask_clear(s->restricted_cpus, cpu);
+	for (uint32_t i = 0; i < c->nr_groups; i++) {
+		struct m_waste_group *g = c->group[i];
+
+		if (m_mask_covers(m, words, m->lay.level[g->level].span[g->number]))
+			continue;
+		g->nr_restricted += begins ? 1u : -1u;
+		if (!begins)
+			bag_remove(&g->restricted, mask);
+		else if (!bag_add(&g->restricted, mask))
+			m->failed = true;
 	}
 }
 
 static void count_waiting(struct wi_metrics *m, uint32_t cpu, uint32_t mask, bool begins)
 {
-	struct m_waste *s = &m->waste;
-	struct m_waste_cpu *c = &s->cpu[cpu];
-	bool edge = begins ? c->nr_wait++ == 0 : --c->nr_wait == 0;
+	struct m_waste_cpu *c = &m->waste.cpu[cpu];
+	uint32_t tasks = begins ? 1u : -1u;
+	uint32_t cpus = (begins ? c->nr_wait == 0 : c->nr_wait == 1) ? tasks : 0;
 
-	if (!s->mask[mask].covers_all) {
-		if (!begins)
-			bag_remove(&c->restricted, mask);
-		else if (!bag_add(&c->restricted, mask))
-			m->failed = true;
-		if (c->restricted.nr)
-			wi_mask_set(s->restricted_cpus, cpu);
-		else
-			wi_mask_clear(s->restricted_cpus, cpu);
+	c->nr_wait += tasks;
+	for (uint32_t i = 0; i < c->nr_groups; i++) {
+		struct m_waste_group *g = c->group[i];
+
+		g->nr_wait += tasks;
+		g->nr_wcpus += cpus;
+		touch(&m->waste, g);
 	}
-	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
-		if (!m->lay.level[l].trivial)
-			count_at(m, l, cpu, mask, begins, edge);
+	if (!m->waste.mask[mask].covers_all)
+		count_restricted(m, cpu, mask, begins);
 }
 
 void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, uint32_t index)
@@ -366,20 +382,9 @@ void m_waste_cpu_known(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool
 
 /* ---- working off ---- */
 
-static uint32_t min_u32(uint32_t a, uint32_t b)
+static inline uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
-}
-
-static void solve(struct wi_metrics *m, uint32_t level, uint32_t g, uint32_t *pairs, uint32_t *cpu_pairs)
-{
-	const struct m_waste_group *group = &m->waste.level[level].group[g];
-
-	*pairs = min_u32(group->nr_idle, group->nr_wait);
-	*cpu_pairs = min_u32(group->nr_idle, group->nr_wcpus);
-	/* A task that may run on every candidate of the group takes any idle CPU that the others leave. */
-	if (group->nr_cover < group->nr_wait && group->nr_idle > min_u32(group->nr_cover, group->nr_ccpus))
-		m_match_group(m, level, g, pairs, cpu_pairs);
 }
 
 /* Who was there just before an episode ended: what is there now and began earlier, and what left at this instant. */
@@ -506,44 +511,57 @@ static void integrate(struct m_waste_level *lv, uint64_t now_ns)
 	lv->r.task_ns += ns * lv->pairs;
 }
 
-static void settle_group(struct wi_metrics *m, uint32_t level, uint32_t g)
+/* Works out the pairs of a group; returns whether they changed. */
+static bool settle_group(struct wi_metrics *m, struct m_waste_group *group)
 {
-	struct m_waste_level *lv = &m->waste.level[level];
-	struct m_waste_group *group = &lv->group[g];
-	uint32_t pairs, cpu_pairs;
+	struct m_waste_level *lv = &m->waste.level[group->level];
+	uint32_t pairs = min_u32(group->nr_idle, group->nr_wait);
+	uint32_t cpu_pairs = min_u32(group->nr_idle, group->nr_wcpus);
 
 	group->dirty = false;
-	solve(m, level, g, &pairs, &cpu_pairs);
+	if (group->nr_restricted && pairs)
+		m_match_group(m, group, &pairs, &cpu_pairs);
 	if (pairs == group->pairs && cpu_pairs == group->cpu_pairs)
-		return;
+		return false;
 	integrate(lv, m->now_ns);
 	if (group->pairs && !pairs)
-		lv->ended[lv->nr_ended++] = g;
+		lv->ended[lv->nr_ended++] = group->number;
 	lv->pairs += (uint64_t)pairs - group->pairs;
 	lv->cpu_pairs += (uint64_t)cpu_pairs - group->cpu_pairs;
 	group->pairs = pairs;
 	group->cpu_pairs = cpu_pairs;
+	return true;
+}
+
+/* The sums of some levels changed: episodes that begin and end. */
+static void settle_levels(struct wi_metrics *m)
+{
+	struct m_waste *s = &m->waste;
+
+	s->open = false;
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
+		struct m_waste_level *lv = &s->level[l];
+
+		if (lv->had_pairs && !lv->pairs)
+			episode_end(m, l, m->now_ns);
+		else if (!lv->had_pairs && lv->pairs)
+			lv->episode_ns = m->now_ns > m->start_ns ? m->now_ns : m->start_ns;
+		lv->had_pairs = lv->pairs != 0;
+		lv->nr_ended = 0;
+		s->open |= lv->had_pairs;
+	}
 }
 
 void m_waste_settle(struct wi_metrics *m)
 {
 	struct m_waste *s = &m->waste;
-	bool before[WAKEIF_NR_SCOPES];
+	bool changed = false;
 
-	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
-		before[l] = s->level[l].pairs != 0;
 	for (uint32_t i = 0; i < s->nr_dirty; i++)
-		settle_group(m, s->dirty[i] >> 28, s->dirty[i] & 0xfffffff);
+		changed |= settle_group(m, s->dirty[i]);
 	s->nr_dirty = 0;
-	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
-		struct m_waste_level *lv = &s->level[l];
-
-		if (before[l] && !lv->pairs)
-			episode_end(m, l, m->now_ns);
-		else if (!before[l] && lv->pairs)
-			lv->episode_ns = m->now_ns > m->start_ns ? m->now_ns : m->start_ns;
-		lv->nr_ended = 0;
-	}
+	if (changed)
+		settle_levels(m);
 	s->nr_left = 0;
 }
 

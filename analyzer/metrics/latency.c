@@ -177,9 +177,10 @@ void m_latency_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_o
 	count_outcome(&l->wakeups, w, outcome, measured);
 	if (measured) {
 		wakeup_ns = w->run_ns - start;
-		m_hist_add(m, &l->r.by_class[w->pub.class_], wakeup_ns);
+		uint32_t index = wi_hist_index(wakeup_ns);
+		m_hist_add_at(m, &l->r.by_class[w->pub.class_], wakeup_ns, index);
 		if (d->decided && d->placement < WI_NR_PLACEMENTS)
-			m_hist_add(m, &l->r.by_placement[d->placement], wakeup_ns);
+			m_hist_add_at(m, &l->r.by_placement[d->placement], wakeup_ns, index);
 	}
 	if (measured && w->enq_ns <= w->run_ns) {
 		queue_wait_ns = w->run_ns - w->enq_ns;

@@ -131,43 +131,60 @@ static uint32_t match_tasks(struct wi_metrics *m, const struct m_waste_group *gr
 	return matched;
 }
 
-/* The same with one task a CPU, over the CPUs whose waiting tasks are all restricted. */
-static uint32_t match_cpus(struct wi_metrics *m, uint32_t level, const wakeif_word *span, uint32_t limit)
+/*
+ * Has the CPU only waiting tasks that do not cover the group? Then row becomes the idle CPUs that any of them may take.
+ * *any: whether there are such CPUs.
+ */
+static bool only_restricted(struct wi_metrics *m, const struct m_waste_cpu *c, const wakeif_word *span,
+			    wakeif_word *row, bool *any)
 {
-	struct m_waste *s = &m->waste;
-	uint32_t matched = 0, nr = 0;
+	uint32_t nr = 0;
 
-	forget_owners(m, span);
-	for (uint32_t i = 0; i < m->lay.words; i++) {
-		for (wakeif_word left = span[i] & s->restricted_cpus[i]; left && matched < limit; left &= left - 1) {
-			const struct m_waste_cpu *c = &s->cpu[i * 64 + (uint32_t)__builtin_ctzll(left)];
-			bool any = false;
+	*any = false;
+	memset(row, 0, m->lay.words * sizeof(*row));
+	for (uint32_t k = 0; k < c->restricted.nr; k++) {
+		const wakeif_word *mask = m->waste.mask[c->restricted.item[k].mask].words;
 
-			if (c->nr_cover[level])
-				continue;
-			if (!reserve_rows(m, nr + 1))
-				return matched;
-			wakeif_word *row = row_of(m, nr);
-			memset(row, 0, m->lay.words * sizeof(*row));
-			for (uint32_t k = 0; k < c->restricted.nr; k++)
-				any |= add_idle(m, row, s->mask[c->restricted.item[k].mask].words, span);
-			if (any)
-				matched += augment(m, nr++);
-		}
+		if (m_mask_covers(m, mask, span))
+			return false;
+		nr += c->restricted.item[k].nr;
+		*any |= add_idle(m, row, mask, span);
 	}
-	return matched;
+	return nr == c->nr_wait;
 }
 
-void m_match_group(struct wi_metrics *m, uint32_t level, uint32_t g, uint32_t *pairs, uint32_t *cpu_pairs)
+/* Idle CPUs that the CPUs with waiting tasks can take, one each. nr_wcpus: CPUs with waiting tasks in the group. */
+static uint32_t match_cpus(struct wi_metrics *m, const wakeif_word *span, uint32_t nr_wcpus, uint32_t nr_idle)
 {
-	const struct m_waste_group *group = &m->waste.level[level].group[g];
-	const wakeif_word *span = m->lay.level[level].span[g];
-	uint32_t idle = group->nr_idle;
+	struct m_waste *s = &m->waste;
+	uint32_t nr = 0, nr_free = nr_wcpus, matched = 0;
+
+	for (uint32_t i = 0; i < m->lay.words; i++) {
+		for (wakeif_word left = span[i] & s->restricted_cpus[i]; left; left &= left - 1) {
+			bool any;
+
+			if (!reserve_rows(m, nr + 1))
+				return 0;
+			if (!only_restricted(m, &s->cpu[i * 64 + (uint32_t)__builtin_ctzll(left)], span, row_of(m, nr),
+					     &any))
+				continue;
+			nr_free--;
+			nr += any;
+		}
+	}
+	forget_owners(m, span);
+	for (uint32_t i = 0; i < nr && nr_free + matched < nr_idle; i++)
+		matched += augment(m, i);
+	return nr_free + matched < nr_idle ? nr_free + matched : nr_idle;
+}
+
+void m_match_group(struct wi_metrics *m, const struct m_waste_group *group, uint32_t *pairs, uint32_t *cpu_pairs)
+{
+	const wakeif_word *span = m->lay.level[group->level].span[group->number];
+	uint32_t idle = group->nr_idle, nr_free = group->nr_wait - group->nr_restricted;
 
 	*pairs = idle;
-	if (group->nr_cover < idle)
-		*pairs = group->nr_cover + match_tasks(m, group, span, idle - group->nr_cover);
-	*cpu_pairs = idle;
-	if (group->nr_ccpus < idle)
-		*cpu_pairs = group->nr_ccpus + match_cpus(m, level, span, idle - group->nr_ccpus);
+	if (nr_free < idle)
+		*pairs = nr_free + match_tasks(m, group, span, idle - nr_free);
+	*cpu_pairs = match_cpus(m, span, group->nr_wcpus, idle);
 }

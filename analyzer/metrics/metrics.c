@@ -24,6 +24,13 @@ static uint32_t task_index(struct wi_metrics *m, const struct wi_task *task)
 	return i;
 }
 
+/* Until a SCHED_IDLE task shows up, idle(c) alone tells which CPUs count as idle. */
+static inline void note_policy(struct wi_metrics *m, const struct wi_task *task)
+{
+	if (task->policy == WAKEIF_POLICY_IDLE && m->missed.sched_idle_rule)
+		m->missed.sched_idle_seen = true;
+}
+
 static void on_cpu_changed(void *ctx, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind, const struct wi_task *task)
 {
 	struct wi_metrics *m = ctx;
@@ -47,7 +54,10 @@ static void on_cpu_changed(void *ctx, uint64_t now_ns, uint32_t cpu, enum wi_cpu
 		m_smt_cpu_changed(m, now_ns, cpu, kind, index, group);
 	}
 	m_idle_cpu_changed(m, now_ns, cpu, kind);
-	m_missed_touch(m, now_ns, cpu, false);
+	if (kind == WI_CPU_BUSY && task)
+		note_policy(m, task);
+	if (m->missed.sched_idle_seen)
+		m_missed_touch(m, now_ns, cpu, false);
 }
 
 static void on_idle_changed(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle)
@@ -75,7 +85,8 @@ static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const stru
 		m_waste_wait_begin(m, now_ns, cpu, task, index);
 	else
 		m_waste_wait_end(m, now_ns, index);
-	if (m_online(&m->lay, cpu))
+	note_policy(m, task);
+	if (m->missed.sched_idle_seen && m_online(&m->lay, cpu))
 		m_missed_touch(m, now_ns, cpu, delta < 0);
 }
 
@@ -127,7 +138,8 @@ static void on_decision(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 		m_affine_decision(m, w, d);
 		m_idle_decision(m, w, d);
 	}
-	m_missed_on_its_way(m, now_ns, w);
+	if (m->missed.sched_idle_seen)
+		m_missed_on_its_way(m, now_ns, w);
 }
 
 static uint64_t since(uint64_t end_ns, uint64_t start_ns)

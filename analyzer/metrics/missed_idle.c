@@ -136,7 +136,7 @@ static bool is_idle(const struct wi_metrics *m, const struct wakeif_view *v, uin
 {
 	if (wi_mask_test(v->idle, cpu))
 		return true;
-	return m->missed.sched_idle_rule && wi_mask_test(v->sched_idle_only, cpu) && !wi_mask_test(v->pending, cpu);
+	return m->missed.sched_idle_seen && wi_mask_test(v->sched_idle_only, cpu) && !wi_mask_test(v->pending, cpu);
 }
 
 /* The state of the CPU changed. leaving: a task just left its queue and may be on its way to run there. */

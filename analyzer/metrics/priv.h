@@ -88,6 +88,7 @@ struct m_tasktab {
 	uint32_t cap, nr_used, free_head; /* free ones are linked by wait_next */
 	uint32_t *hash;			  /* index + 1; 0 empty */
 	uint32_t hash_mask, nr_live;
+	uint32_t last_id, last; /* found last; 0: none */
 };
 
 bool m_tasktab_init(struct m_tasktab *t);
@@ -95,15 +96,20 @@ void m_tasktab_fini(struct m_tasktab *t);
 uint32_t m_task_add(struct m_tasktab *t, uint32_t id); /* NONE: out of memory */
 void m_task_del(struct m_tasktab *t, uint32_t index);
 
-static inline uint32_t m_task_find(const struct m_tasktab *t, uint32_t id)
+static inline uint32_t m_task_find(struct m_tasktab *t, uint32_t id)
 {
+	if (id == t->last_id)
+		return t->last;
 	for (uint32_t h = id & t->hash_mask;; h = (h + 1) & t->hash_mask) {
 		uint32_t i = t->hash[h];
 
 		if (!i)
 			return NONE;
-		if (t->task[i - 1].id == id)
-			return i - 1;
+		if (t->task[i - 1].id != id)
+			continue;
+		t->last_id = id;
+		t->last = i - 1;
+		return i - 1;
 	}
 }
 
@@ -151,7 +157,8 @@ struct m_missed {
 	uint32_t *core_idle;	 /* by core: CPUs of idle */
 	wakeif_word *idle_core;	 /* CPUs of cores whose online CPUs are all in idle */
 	wakeif_word *scratch_cand;
-	bool sched_idle_rule;
+	bool sched_idle_rule; /* the kernel is new enough */
+	bool sched_idle_seen; /* and a task of this policy was seen */
 };
 
 struct m_mask_count {
@@ -164,12 +171,13 @@ struct m_mask_bag { /* which restricted masks wait here, and how often */
 };
 
 struct m_waste_group {
-	uint32_t nr_idle;  /* idle candidates */
-	uint32_t nr_wait;  /* waiting tasks */
-	uint32_t nr_cover; /* of them with an affinity that covers the group's candidates */
-	uint32_t nr_wcpus; /* CPUs with waiting tasks */
-	uint32_t nr_ccpus; /* of them with a covering one */
+	uint32_t nr_idle;	/* idle candidates */
+	uint32_t nr_wait;	/* waiting tasks */
+	uint32_t nr_wcpus;	/* CPUs with waiting tasks */
+	uint32_t nr_restricted; /* waiting tasks whose affinity does not cover the group's candidates */
 	uint32_t pairs, cpu_pairs;
+	uint32_t number; /* of the group at its level */
+	uint8_t level;
 	bool dirty;
 	struct m_mask_bag restricted;
 };
@@ -178,6 +186,7 @@ struct m_waste_level {
 	struct m_waste_group *group;
 	uint64_t since_ns;
 	uint64_t pairs, cpu_pairs; /* sums over groups */
+	bool had_pairs;		   /* before the present instant */
 	uint64_t episode_ns;	   /* start of the present one; valid while pairs > 0 */
 	struct wi_waste r;
 	uint32_t *ended; /* groups whose pairs went to 0 at this instant */
@@ -185,10 +194,12 @@ struct m_waste_level {
 };
 
 struct m_waste_cpu {
+	struct m_waste_group *group[WAKEIF_NR_SCOPES]; /* those with more than one online CPU that it belongs to */
+	uint32_t nr_groups;
 	uint32_t head; /* first waiting task; NONE */
 	uint32_t nr_wait;
-	uint32_t nr_cover[WAKEIF_NR_SCOPES]; /* by level */
-	struct m_mask_bag restricted;	     /* masks that do not cover the machine */
+
+	struct m_mask_bag restricted; /* masks that do not cover the machine */
 	uint64_t idle_since_ns;
 	bool idle, candidate, known;
 };
@@ -213,8 +224,9 @@ struct m_waste {
 	uint32_t mask_hash_mask;
 	wakeif_word *restricted_cpus; /* CPUs with a waiting task whose mask does not cover the machine */
 	wakeif_word *idle;	      /* idle candidates */
-	uint32_t *dirty;	      /* level << 28 | group */
+	struct m_waste_group **dirty;
 	uint32_t nr_dirty;
+	bool open; /* some level had pairs when time last went on: names may be asked for */
 	struct m_left *left;
 	uint32_t nr_left, cap_left;
 	/* matching.c: scratch */
@@ -291,12 +303,12 @@ struct m_cstate_cpu {
 };
 
 struct m_idle {
-	uint8_t *kind;		      /* by CPU */
-	uint64_t *since_ns, (*ns)[3]; /* by CPU */
-	struct m_idle_group *table[NR_IDLE_TABLES];
-	wakeif_word *idle;	     /* online CPUs with idle(c), as told by the hooks */
-	uint32_t *package_idle;	     /* how many in each */
-	struct m_cstate_cpu *cstate; /* NULL until a cpu_idle event comes */
+	uint8_t *kind;				    /* by CPU */
+	uint64_t *since_ns, (*ns)[3];		    /* by CPU */
+	struct m_idle_group *table[NR_IDLE_TABLES]; /* the same as another one's where the groups are the same */
+	wakeif_word *idle;			    /* online CPUs with idle(c), as told by the hooks */
+	uint32_t *package_idle;			    /* how many in each */
+	struct m_cstate_cpu *cstate;		    /* NULL until a cpu_idle event comes */
 	uint64_t touched, dropped;
 };
 
@@ -383,7 +395,8 @@ void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, con
 			uint32_t index);
 void m_waste_wait_end(struct wi_metrics *m, uint64_t now_ns, uint32_t index);
 bool m_waste_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
-void m_match_group(struct wi_metrics *m, uint32_t level, uint32_t group, uint32_t *pairs, uint32_t *cpu_pairs);
+bool m_mask_covers(const struct wi_metrics *m, const wakeif_word *mask, const wakeif_word *span);
+void m_match_group(struct wi_metrics *m, const struct m_waste_group *group, uint32_t *pairs, uint32_t *cpu_pairs);
 bool m_match_init(struct wi_metrics *m);
 void m_match_fini(struct wi_metrics *m);
 
@@ -436,11 +449,27 @@ bool m_filter_match(struct wi_metrics *m, const struct wi_wakeup *w);
 /* results.c: id of the same text in another table; WI_NAME_NONE when out of memory (ok is then cleared) */
 uint32_t m_name_copy(struct wi_names *to, const struct wi_names *from, uint32_t id, bool *ok);
 
-/* Adds to a histogram; out of memory is remembered and reported at finish. */
+/* Adds to a histogram; out of memory is remembered and reported at finish. index: wi_hist_index(ns), for one ns in
+ * many. */
+static inline void m_hist_add_at(struct wi_metrics *m, struct wi_hist *h, uint64_t ns, uint32_t index)
+{
+	if (!h->count || index >= h->nr) {
+		if (!wi_hist_add(h, ns))
+			m->failed = true;
+		return;
+	}
+	h->bucket[index]++;
+	h->count++;
+	h->sum_ns += ns;
+	if (ns < h->min_ns)
+		h->min_ns = ns;
+	if (ns > h->max_ns)
+		h->max_ns = ns;
+}
+
 static inline void m_hist_add(struct wi_metrics *m, struct wi_hist *h, uint64_t ns)
 {
-	if (!wi_hist_add(h, ns))
-		m->failed = true;
+	m_hist_add_at(m, h, ns, wi_hist_index(ns));
 }
 
 /* Part of (from, to] that lies in the window; start_ns is from or the window's start, never later than to. */

@@ -103,6 +103,7 @@ void m_task_del(struct m_tasktab *t, uint32_t index)
 	t->hash[h] = 0;
 	t->nr_live--;
 	wi_chist_fini(&task->latency);
+	t->last_id = 0;
 	task->id = 0;
 	task->wait_next = t->free_head;
 	t->free_head = index;
