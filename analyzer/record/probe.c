@@ -56,9 +56,9 @@ static bool has_sd_flag(const char *release)
 static void refuse(struct wi_probes *p, const char *function, int error)
 {
 	size_t len = strlen(p->refused);
-	const char *why = error == ENOENT		      ? "not in this kernel, or inlined"
-			  : error == EPERM || error == EACCES ? "forbidden (kernel lockdown?)"
-							      : strerror(error);
+	const char *why = error == ENOENT || error == EINVAL /* by version */ ? "not in this kernel, or inlined"
+			  : error == EPERM || error == EACCES		      ? "forbidden (kernel lockdown?)"
+									      : strerror(error);
 
 	if (!strstr(p->refused, function))
 		snprintf(p->refused + len, sizeof(p->refused) - len, "%s%s: %s", len ? "; " : "", function, why);

@@ -109,5 +109,5 @@ class Samples(unittest.TestCase):
 if __name__ == "__main__":
     result = unittest.TextTestRunner(verbosity=1).run(unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]))
     failed = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - failed} passed, {failed} failed")
+    print(f"{max(result.testsRun - failed, 0)} passed, {failed} failed")
     sys.exit(1 if failed else 0)
