@@ -187,8 +187,11 @@ struct wi_source *wi_source_open(const char *path, const struct wi_open_opts *op
 	static const struct wi_open_opts no_opts;
 	struct wi_source *src = calloc(1, sizeof(*src));
 	struct opening o = { .opts = opts ? opts : &no_opts, .src = src, .head = malloc(HEAD_BYTES) };
+	struct wi_err own_err = { 0 };
 	bool ok = false;
 
+	if (!err)
+		err = &own_err;
 	if (!src || !o.head || !(src->path = strdup(path))) {
 		wi_err_nomem(err);
 		goto out;
@@ -210,9 +213,9 @@ struct wi_source *wi_source_open(const char *path, const struct wi_open_opts *op
 	if (!S_ISDIR(o.st.st_mode))
 		src->parsed.file_bytes = o.bytes;
 	ok = src->parser != NULL;
-	if (!ok && src->has_wrapper_damage)
-		add_reason(err, src->wrapper_damage.what);
 out:
+	if (!ok && src && src->has_wrapper_damage)
+		add_reason(err, src->wrapper_damage.what);
 	free(o.head);
 	if (!ok) {
 		wi_source_close(src);

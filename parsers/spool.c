@@ -196,43 +196,49 @@ static void note_damage(struct wi_spool_out *out, const struct feed *f, struct a
 	out->damage_at = f->done;
 }
 
+/* Block by block: archive_read_data() would drop what it got when the next block is damaged. */
+static bool decompress_blocks(struct feed *f, struct archive *a, struct wi_spool_out *out, struct wi_err *err)
+{
+	const void *data;
+	size_t len;
+	la_int64_t offset;
+	int rc;
+
+	while ((rc = archive_read_data_block(a, &data, &len, &offset)) == ARCHIVE_OK || rc == ARCHIVE_WARN)
+		if (len && !put(f, out, data, len, err))
+			return false;
+	return rc == ARCHIVE_EOF;
+}
+
 static bool decompress(struct feed *f, const char *wrapper, struct wi_spool_out *out, struct wi_err *err)
 {
 	struct archive *a = archive_of(f);
-	uint8_t *buf = malloc(CHUNK_BYTES);
 	struct archive_entry *entry;
 	bool ok = false;
-	la_ssize_t n;
 	int rc;
 
-	if (!a || !buf) {
-		wi_err_nomem(err);
-		goto out;
-	}
+	if (!a)
+		return wi_err_nomem(err);
 	rc = archive_read_next_header(a, &entry);
 	if (rc == ARCHIVE_EOF) {
 		ok = true;
 		goto out;
 	}
-	if (rc == ARCHIVE_OK || rc == ARCHIVE_WARN) {
-		while ((n = archive_read_data(a, buf, CHUNK_BYTES)) > 0)
-			if (!put(f, out, buf, (size_t)n, err))
-				goto out;
-		ok = n >= 0;
-	}
+	if (rc == ARCHIVE_OK || rc == ARCHIVE_WARN)
+		ok = decompress_blocks(f, a, out, err);
+	if (ok || err->code)
+		goto out;
 	if (f->read_errno) {
-		ok = read_error(f, err);
-	} else if (!ok) {
-		note_damage(out, f, a);
-		ok = out->bytes > 0;
-		if (!ok)
-			wi_err_at(err, WI_EREFUSED, f->in->path, WI_NO_OFFSET,
-				  "not a trace: nothing could be unpacked from the .%s file: %s", wrapper, out->damage);
+		read_error(f, err);
+		goto out;
 	}
+	note_damage(out, f, a);
+	ok = out->bytes > 0;
+	if (!ok)
+		wi_err_at(err, WI_EREFUSED, f->in->path, WI_NO_OFFSET,
+			  "not a trace: nothing could be unpacked from the .%s file: %s", wrapper, out->damage);
 out:
-	free(buf);
-	if (a)
-		archive_read_free(a);
+	archive_read_free(a);
 	return ok;
 }
 

@@ -161,6 +161,10 @@ static void test_wrappers(void **state)
 		run_shell("head -c 12 %s/%s > %s/cut", dir, name, dir);
 		expect_error(in_dir("cut"), NULL, WI_EREFUSED, "not a trace");
 	}
+	/* refused, and perhaps only because it is cut: both are said */
+	run_shell("head -c 300000 /dev/zero | gzip -1 -c | head -c 500 > %s/zero.gz", dir);
+	expect_error(in_dir("zero.gz"), NULL, WI_EREFUSED, "damaged or ends early");
+	expect_error(in_dir("zero.gz"), NULL, WI_EREFUSED, "no trace-cmd magic");
 	/* several members in one file, as logrotate and pigz make them */
 	run_shell("cat %s/w.gz %s/w.gz > %s/two.gz", dir, dir, dir);
 	open_and_count(in_dir("two.gz"), NULL, &o);
