@@ -230,18 +230,20 @@ static void note_batch(struct wi_session *s, const struct wi_event *ev, int n)
 /* The main loop: events from the source, through the timeline, into the metrics. */
 static bool read_all(struct wi_session *s, struct wi_err *err)
 {
-	struct wi_event *ev = malloc(BATCH * sizeof(*ev));
-	int n = 0;
-
-	if (!ev)
-		return wi_err_nomem(err);
 	wi_progress_pass("analysing");
-	while (!wi_timeline_done(s->timeline) && (n = wi_source_next_batch(s->src, ev, BATCH, err)) > 0) {
+	while (!wi_timeline_done(s->timeline)) {
+		int max, n;
+		struct wi_event *ev = wi_timeline_room(s->timeline, &max);
+
+		if (!ev)
+			return wi_err_nomem(err);
+		n = wi_source_next_batch(s->src, ev, max < BATCH ? max : BATCH, err);
+		if (n <= 0)
+			break;
 		note_batch(s, ev, n);
-		if (!wi_timeline_feed(s->timeline, ev, n, err))
+		if (!wi_timeline_take(s->timeline, ev, n, err))
 			break;
 	}
-	free(ev);
 	return !err->code && wi_timeline_finish(s->timeline, err);
 }
 

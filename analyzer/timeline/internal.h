@@ -14,7 +14,6 @@ struct open_wakeup {
 	uint8_t state_at_wake; /* enum wi_task_state of the wakee at sched_waking */
 	bool decided, pending, enqueued, duplicate;
 	uint64_t blocked_ns_at_wake;
-	uint64_t seq; /* order of the sched_wakings */
 };
 
 /* The timeline's part of a task. pub is first: a struct wi_task * is a struct task *. */
@@ -87,7 +86,6 @@ struct wi_timeline {
 	struct open_wakeup **due; /* decisions to come, by (instant, seq) */
 	uint32_t nr_due, due_cap;
 	uint64_t due_ns; /* of the first; UINT64_MAX none */
-	uint64_t wakeup_seq;
 
 	struct skew_pair *skew;
 	uint32_t nr_skew, skew_cap;

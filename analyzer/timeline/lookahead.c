@@ -29,6 +29,9 @@ struct wi_lookahead {
 	uint32_t entry_cap, entry_head, entry_count;
 	struct open_slot *open;
 	uint32_t open_cap, open_count;
+	/* Which pids may be open, by their low 6 bits: most sched_switch events stop here. */
+	uint64_t open_filter;
+	uint16_t filter_count[64];
 	uint32_t *await; /* by CPU: entry number that waits for the CPU's next record */
 	uint64_t tail_ns, records, gap_ns;
 	bool has_waking, ended;
@@ -74,8 +77,15 @@ static inline uint32_t open_hash(const struct wi_lookahead *la, int32_t pid)
 	return ((uint32_t)pid * 0x9e3779b1u >> 12) & (la->open_cap - 1);
 }
 
+static inline bool maybe_open(const struct wi_lookahead *la, int32_t pid)
+{
+	return la->open_filter >> (pid & 63) & 1;
+}
+
 static inline struct open_slot *open_find(struct wi_lookahead *la, int32_t pid)
 {
+	if (!maybe_open(la, pid))
+		return NULL;
 	uint32_t i = open_hash(la, pid);
 
 	while (la->open[i].pid) {
@@ -86,11 +96,24 @@ static inline struct open_slot *open_find(struct wi_lookahead *la, int32_t pid)
 	return NULL;
 }
 
+static void filter_add(struct wi_lookahead *la, int32_t pid)
+{
+	la->filter_count[pid & 63]++;
+	la->open_filter |= 1ull << (pid & 63);
+}
+
+static void filter_remove(struct wi_lookahead *la, int32_t pid)
+{
+	if (!--la->filter_count[pid & 63])
+		la->open_filter &= ~(1ull << (pid & 63));
+}
+
 /* Backward-shift deletion: no tombstones. */
 static void open_remove(struct wi_lookahead *la, struct open_slot *s)
 {
 	uint32_t i = (uint32_t)(s - la->open), mask = la->open_cap - 1;
 
+	filter_remove(la, s->pid);
 	for (uint32_t j = (i + 1) & mask; la->open[j].pid; j = (j + 1) & mask) {
 		uint32_t home = open_hash(la, la->open[j].pid);
 
@@ -129,6 +152,7 @@ static bool open_insert(struct wi_lookahead *la, int32_t pid, uint32_t entry)
 		i = (i + 1) & (la->open_cap - 1);
 	la->open[i] = (struct open_slot){ pid, entry };
 	la->open_count++;
+	filter_add(la, pid);
 	return true;
 }
 
@@ -137,33 +161,46 @@ static inline struct entry *entry_at(struct wi_lookahead *la, uint32_t number)
 	return &la->entry[number & (la->entry_cap - 1)];
 }
 
-static bool reserve(struct wi_lookahead *la)
+static bool grow_events(struct wi_lookahead *la)
 {
-	if (la->count == la->cap) {
-		struct wi_event *ev = malloc(2ul * la->cap * sizeof(*ev));
+	struct wi_event *ev = malloc(2ul * la->cap * sizeof(*ev));
 
-		if (!ev)
-			return false;
-		for (uint32_t i = 0; i < la->count; i++)
-			ev[i] = la->ev[(la->head + i) & (la->cap - 1)];
-		free(la->ev);
-		la->ev = ev;
-		la->head = 0;
-		la->cap *= 2;
-	}
-	if (la->entry_count == la->entry_cap) {
-		uint32_t cap = la->entry_cap * 2;
-		struct entry *e = malloc((size_t)cap * sizeof(*e));
-
-		if (!e)
-			return false;
-		for (uint32_t n = la->entry_head; n != la->entry_head + la->entry_count; n++)
-			e[n & (cap - 1)] = *entry_at(la, n);
-		free(la->entry);
-		la->entry = e;
-		la->entry_cap = cap;
-	}
+	if (!ev)
+		return false;
+	for (uint32_t i = 0; i < la->count; i++)
+		ev[i] = la->ev[(la->head + i) & (la->cap - 1)];
+	free(la->ev);
+	la->ev = ev;
+	la->head = 0;
+	la->cap *= 2;
 	return true;
+}
+
+static bool grow_entries(struct wi_lookahead *la)
+{
+	uint32_t cap = la->entry_cap * 2;
+	struct entry *e = malloc((size_t)cap * sizeof(*e));
+
+	if (!e)
+		return false;
+	for (uint32_t n = la->entry_head; n != la->entry_head + la->entry_count; n++)
+		e[n & (cap - 1)] = *entry_at(la, n);
+	free(la->entry);
+	la->entry = e;
+	la->entry_cap = cap;
+	return true;
+}
+
+struct wi_event *wi_lookahead_room(struct wi_lookahead *la, uint32_t *max)
+{
+	if (!la->count)
+		la->head = 0; /* start over in what the cache still holds */
+	if (la->count > la->cap / 2 && !grow_events(la))
+		return NULL;
+	uint32_t tail = (la->head + la->count) & (la->cap - 1), room = la->cap - la->count;
+
+	*max = room < la->cap - tail ? room : la->cap - tail;
+	return &la->ev[tail];
 }
 
 static void resolve(struct wi_lookahead *la, struct open_slot *s, const struct wi_event *ev, enum wi_chosen_source source, uint32_t chosen)
@@ -198,6 +235,8 @@ static bool push_waking(struct wi_lookahead *la, const struct wi_event *ev)
 	uint32_t number = la->entry_head + la->entry_count;
 
 	resolve_none(la, ev->wk.pid, ev);
+	if (la->entry_count == la->entry_cap && !grow_entries(la))
+		return false;
 	*entry_at(la, number) = (struct entry){
 		.p = { .dec_ns = ev->ts_ns + la->gap_ns,
 		       .enq_ns = WI_TIME_UNKNOWN,
@@ -220,8 +259,6 @@ static inline void note_waker_record(struct wi_lookahead *la, const struct wi_ev
 {
 	uint32_t number = la->await[ev->cpu];
 
-	if (number == NO_ENTRY)
-		return;
 	la->await[ev->cpu] = NO_ENTRY;
 	if (number - la->entry_head >= la->entry_count)
 		return; /* has left the queue: it was stalled */
@@ -265,8 +302,6 @@ static bool match(struct wi_lookahead *la, const struct wi_event *ev)
 		break;
 	case WI_EV_SCHED_SWITCH:
 		la->records++;
-		if (!la->open_count)
-			break;
 		s = ev->sw.prev_pid ? open_find(la, ev->sw.prev_pid) : NULL;
 		if (s)
 			entry_at(la, s->entry)->p.switched_out = true;
@@ -295,17 +330,34 @@ static bool match(struct wi_lookahead *la, const struct wi_event *ev)
 	return true;
 }
 
-bool wi_lookahead_push(struct wi_lookahead *la, const struct wi_event *ev)
+bool wi_lookahead_take(struct wi_lookahead *la, uint32_t n)
 {
-	if (!reserve(la))
-		return false;
-	la->ev[(la->head + la->count++) & (la->cap - 1)] = *ev;
-	la->tail_ns = ev->ts_ns;
+	const struct wi_event *ev = &la->ev[(la->head + la->count) & (la->cap - 1)];
+
+	if (!n)
+		return true;
+	la->count += n;
+	la->tail_ns = ev[n - 1].ts_ns;
 	if (!la->has_waking)
 		return true;
-	if (ev->type != WI_EV_LOST && ev->type != WI_EV_MARKER)
-		note_waker_record(la, ev);
-	return match(la, ev);
+	for (uint32_t i = 0; i < n; i++) {
+		if (la->await[ev[i].cpu] != NO_ENTRY && ev[i].type != WI_EV_LOST && ev[i].type != WI_EV_MARKER)
+			note_waker_record(la, &ev[i]);
+		if (!match(la, &ev[i]))
+			return false;
+	}
+	return true;
+}
+
+bool wi_lookahead_push(struct wi_lookahead *la, const struct wi_event *ev)
+{
+	uint32_t max;
+	struct wi_event *room = wi_lookahead_room(la, &max);
+
+	if (!room)
+		return false;
+	*room = *ev;
+	return wi_lookahead_take(la, 1);
 }
 
 void wi_lookahead_end(struct wi_lookahead *la)

@@ -31,7 +31,14 @@ struct wi_lookahead;
 struct wi_lookahead *wi_lookahead_new(uint32_t nr_cpus, uint64_t gap_ns, bool has_waking);
 void wi_lookahead_free(struct wi_lookahead *la);
 
-/* Appends an event (time order). false: out of memory. ev->cpu must be < nr_cpus. */
+/*
+ * Room for the reader's next events: *max (at least 1) contiguous ones, not yet in the queue. NULL: out of memory.
+ * Valid until the next call.
+ */
+struct wi_event *wi_lookahead_room(struct wi_lookahead *la, uint32_t *max);
+/* Takes the first n events of that room into the queue (time order; every CPU < nr_cpus). false: out of memory. */
+bool wi_lookahead_take(struct wi_lookahead *la, uint32_t n);
+/* Both for one event that lies elsewhere. */
 bool wi_lookahead_push(struct wi_lookahead *la, const struct wi_event *ev);
 void wi_lookahead_end(struct wi_lookahead *la); /* no more events will come */
 

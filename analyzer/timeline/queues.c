@@ -24,22 +24,29 @@ void tl_update_idle(struct wi_timeline *tl, uint32_t c)
 		tl->obs.idle_changed(tl->obs.ctx, tl->now_ns, c, idle);
 }
 
+static void leave_or_enter_unknown(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind)
+{
+	struct cpu *cpu = &tl->cpu[c];
+
+	if (cpu->kind == WI_CPU_UNKNOWN && kind != WI_CPU_UNKNOWN && tl->now_ns > tl->start_ns)
+		tl->q.unknown_ns += tl->now_ns - tl_clip(tl, cpu->unknown_since_ns);
+	if (kind == WI_CPU_UNKNOWN && cpu->kind != WI_CPU_UNKNOWN)
+		cpu->unknown_since_ns = tl->now_ns;
+	tl_write_bit(tl->unknown, c, kind == WI_CPU_UNKNOWN);
+}
+
 void tl_set_kind(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind)
 {
 	struct cpu *cpu = &tl->cpu[c];
 
+	if (cpu->kind == kind)
+		return;
+	if (cpu->kind == WI_CPU_UNKNOWN || kind == WI_CPU_UNKNOWN)
+		leave_or_enter_unknown(tl, c, kind);
 	if (cpu->kind == WI_CPU_IDLE)
 		cpu->last_idle_ns = tl->now_ns;
-	if (cpu->kind == WI_CPU_UNKNOWN && kind != WI_CPU_UNKNOWN && tl->now_ns > tl->start_ns) {
-		uint64_t from = cpu->unknown_since_ns > tl->start_ns ? cpu->unknown_since_ns : tl->start_ns;
-
-		tl->q.unknown_ns += tl->now_ns - from;
-	}
-	if (kind == WI_CPU_UNKNOWN && cpu->kind != WI_CPU_UNKNOWN)
-		cpu->unknown_since_ns = tl->now_ns;
 	cpu->kind = kind;
 	cpu->ever_idle |= kind == WI_CPU_IDLE;
-	tl_write_bit(tl->unknown, c, kind == WI_CPU_UNKNOWN);
 }
 
 void tl_update_sched_idle_only(struct wi_timeline *tl, uint32_t c)

@@ -155,7 +155,7 @@ static bool take(struct surveyor *v, const struct wi_event *ev)
 	v->nr_wakeup += ev->type == WI_EV_SCHED_WAKEUP;
 	if (!v->nr_waking && v->nr_wakeup >= WAKEUPS_WITHOUT_WAKING)
 		v->s->has_waking = false;
-	if (v->nr_samples < GAP_SAMPLES && v->s->has_waking && ev->type != WI_EV_LOST && !wi_lookahead_push(v->la, ev))
+	if (v->nr_samples < GAP_SAMPLES && v->s->has_waking && ev->type != WI_EV_LOST && ev->cpu < WI_MAX_CPUS && !wi_lookahead_push(v->la, ev))
 		return wi_err_nomem(v->err);
 	return true;
 }
@@ -264,10 +264,12 @@ bool wi_survey(struct wi_source *src, struct wi_survey *s, struct wi_err *err)
 	wi_source_set_filter(src, UINT32_MAX);
 	if (!wi_source_rewind(src, err))
 		goto out;
-	qsort(v.sample, v.nr_samples, sizeof(*v.sample), by_value);
+	if (v.nr_samples)
+		qsort(v.sample, v.nr_samples, sizeof(*v.sample), by_value);
 	s->gap_samples = v.nr_samples;
 	s->gap_ns = v.nr_samples ? v.sample[(v.nr_samples - 1) / 2] : GAP_DEFAULT_NS;
-	qsort(s->gaps, s->nr_gaps, sizeof(*s->gaps), by_start);
+	if (s->nr_gaps)
+		qsort(s->gaps, s->nr_gaps, sizeof(*s->gaps), by_start);
 	set_start(s, info);
 	ok = true;
 out:

@@ -71,19 +71,46 @@ static bool drain(struct wi_timeline *tl, struct wi_err *err)
 	return !tl->failed;
 }
 
-bool wi_timeline_feed(struct wi_timeline *tl, const struct wi_event *ev, int nr, struct wi_err *err)
+struct wi_event *wi_timeline_room(struct wi_timeline *tl, int *max)
+{
+	uint32_t room = 0;
+	struct wi_event *ev = wi_lookahead_room(tl->la, &room);
+
+	*max = (int)room;
+	return ev;
+}
+
+bool wi_timeline_take(struct wi_timeline *tl, const struct wi_event *ev, int nr, struct wi_err *err)
 {
 	tl->err = err;
 	if (!tl->started)
 		start(tl);
-	for (int i = 0; i < nr; i++) {
+	for (int i = 0; i < nr; i++)
 		if (foreign_cpu(tl, &ev[i]) != WI_CPU_NONE)
 			return wi_err_at(err, WI_EREFUSED, tl->opt.trace_name ? tl->opt.trace_name : "trace", ev[i].pos,
 					 "the record names CPU %u, which the topology lacks: %s", foreign_cpu(tl, &ev[i]), tl->topo->source);
-		if (!wi_lookahead_push(tl->la, &ev[i]))
-			return wi_err_nomem(err);
-	}
+	if (!wi_lookahead_take(tl->la, (uint32_t)nr))
+		return wi_err_nomem(err);
 	return drain(tl, err);
+}
+
+bool wi_timeline_feed(struct wi_timeline *tl, const struct wi_event *ev, int nr, struct wi_err *err)
+{
+	while (nr > 0) {
+		int max;
+		struct wi_event *room = wi_timeline_room(tl, &max);
+
+		if (!room)
+			return wi_err_nomem(err);
+		if (max > nr)
+			max = nr;
+		memcpy(room, ev, (size_t)max * sizeof(*ev));
+		if (!wi_timeline_take(tl, room, max, err))
+			return false;
+		ev += max;
+		nr -= max;
+	}
+	return true;
 }
 
 bool wi_timeline_done(const struct wi_timeline *tl)

@@ -224,6 +224,13 @@ void wi_timeline_free(struct wi_timeline *tl);
  * wi_timeline_done(): the window's end has been passed, more events change nothing.
  */
 bool wi_timeline_feed(struct wi_timeline *tl, const struct wi_event *ev, int nr, struct wi_err *err);
+
+/*
+ * The same without a copy: room for up to *max events (at least 1; NULL: out of memory), to be filled by a reader and
+ * handed over with wi_timeline_take() before any other call.
+ */
+struct wi_event *wi_timeline_room(struct wi_timeline *tl, int *max);
+bool wi_timeline_take(struct wi_timeline *tl, const struct wi_event *room, int nr, struct wi_err *err);
 bool wi_timeline_done(const struct wi_timeline *tl);
 
 /* Applies what is still held back, closes intervals, open wakeups (censored) and tasks. Once, at the end. */

@@ -30,10 +30,8 @@ static struct open_wakeup *slot_take(struct wi_timeline *tl)
 		tl->free_slot[tl->nr_free_slots++] = tl->nr_slots++;
 	}
 	uint32_t slot = tl->free_slot[--tl->nr_free_slots];
-	struct open_wakeup *o = tl->open[slot];
-	memset(o, 0, sizeof(*o));
-	o->w.slot = slot;
-	return o;
+	tl->open[slot]->w.slot = slot;
+	return tl->open[slot];
 }
 
 static bool due_insert(struct wi_timeline *tl, struct open_wakeup *o)
@@ -86,7 +84,7 @@ static void describe_waker(struct wi_timeline *tl, struct wi_wakeup *w, const st
 			   : c->kind == WI_CPU_IDLE	      ? 0
 							      : -1;
 	if (w->pub.waker_pid > 0) {
-		struct task *waker = tl_task_get(tl, w->pub.waker_pid, WI_NAME_NONE);
+		const struct task *waker = c->cur && c->cur->pub.pid == w->pub.waker_pid ? c->cur : tl_task_get(tl, w->pub.waker_pid, WI_NAME_NONE);
 
 		if (waker) {
 			w->waker_comm = waker->pub.comm;
@@ -104,35 +102,41 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 		wi_err_nomem(tl->err);
 		return NULL;
 	}
-	struct wi_wakeup *w = &o->w;
-	o->seq = tl->wakeup_seq++;
+	bool blocked = t->pub.state == WI_TASK_BLOCKED && t->pub.blocked_ns != WI_TIME_UNKNOWN;
+	uint32_t prev_cpu = ev->type == WI_EV_SCHED_WAKING ? (uint32_t)ev->wk.target_cpu : t->pub.cpu;
+
 	o->state_at_wake = t->pub.state;
+	o->decided = o->pending = o->enqueued = o->duplicate = false;
 	o->blocked_ns_at_wake = t->pub.blocked_ns;
-	w->pub.size = sizeof(w->pub);
-	w->pub.now_ns = p->dec_ns;
-	w->pub.wake_ns = ev->ts_ns;
-	w->pub.pid = t->pub.pid;
-	w->pub.prio = ev->wk.prio;
-	w->pub.policy = t->pub.policy;
-	w->pub.prev_cpu = ev->type == WI_EV_SCHED_WAKING ? (uint32_t)ev->wk.target_cpu : t->pub.cpu;
-	w->pub.wake_flags = WAKEIF_WF_TTWU;
-	w->pub.wake_flags_known = WAKEIF_WF_TTWU | WAKEIF_WF_FORK | WAKEIF_WF_EXEC;
-	w->pub.slept_ns = t->pub.blocked_ns != WI_TIME_UNKNOWN && t->pub.state == WI_TASK_BLOCKED ? ev->ts_ns - t->pub.blocked_ns : UINT64_MAX;
-	w->pub.allowed = t->pub.allowed;
-	w->pub.allowed_source = t->pub.allowed_source;
-	w->pub.waker_stalled = p->stalled;
-	w->wakee = &t->pub;
-	w->next_waker_record_ns = p->next_waker_record_ns;
-	w->enq_ns = w->run_ns = WI_TIME_UNKNOWN;
-	w->chosen_cpu = p->chosen_cpu;
-	w->chosen_source = p->source;
-	w->enq_record_cpu = p->enq_record_cpu;
-	w->run_cpu = WI_CPU_NONE;
-	w->run_after_pid = -1;
-	w->moved = p->chosen_cpu != WI_CPU_NONE && p->chosen_cpu != w->pub.prev_cpu;
-	w->was_running = t->pub.state == WI_TASK_RUNNING && p->switched_out;
-	w->in_window = ev->ts_ns >= tl->start_ns && ev->ts_ns <= tl->stop_ns;
-	describe_waker(tl, w, ev);
+	o->w = (struct wi_wakeup){
+		.pub = { .size = sizeof(o->w.pub),
+			 .now_ns = p->dec_ns,
+			 .wake_ns = ev->ts_ns,
+			 .pid = t->pub.pid,
+			 .prio = ev->wk.prio,
+			 .policy = t->pub.policy,
+			 .prev_cpu = prev_cpu,
+			 .wake_flags = WAKEIF_WF_TTWU,
+			 .wake_flags_known = WAKEIF_WF_TTWU | WAKEIF_WF_FORK | WAKEIF_WF_EXEC,
+			 .slept_ns = blocked ? ev->ts_ns - t->pub.blocked_ns : UINT64_MAX,
+			 .allowed = t->pub.allowed,
+			 .allowed_source = t->pub.allowed_source,
+			 .waker_stalled = p->stalled },
+		.slot = o->w.slot,
+		.wakee = &t->pub,
+		.next_waker_record_ns = p->next_waker_record_ns,
+		.enq_ns = WI_TIME_UNKNOWN,
+		.run_ns = WI_TIME_UNKNOWN,
+		.chosen_cpu = p->chosen_cpu,
+		.chosen_source = p->source,
+		.enq_record_cpu = p->enq_record_cpu,
+		.run_cpu = WI_CPU_NONE,
+		.run_after_pid = -1,
+		.moved = p->chosen_cpu != WI_CPU_NONE && p->chosen_cpu != prev_cpu,
+		.was_running = t->pub.state == WI_TASK_RUNNING && p->switched_out,
+		.in_window = ev->ts_ns >= tl->start_ns && ev->ts_ns <= tl->stop_ns,
+	};
+	describe_waker(tl, &o->w, ev);
 	return o;
 }
 
