@@ -145,6 +145,7 @@ static void count_outcome(struct wi_wakeup_results *r, const struct wi_wakeup *w
 	r->total++;
 	r->by_class[w->pub.class_]++;
 	r->stalled += w->pub.class_ == WAKEIF_SELECT && w->pub.waker_stalled;
+	r->maybe_delayed += w->pub.class_ == WAKEIF_SELECT && w->maybe_delayed;
 	switch (outcome) {
 	case WI_OUT_RUN:
 		r->unknown += !measured;
@@ -247,6 +248,7 @@ void wi_wakeup_results_merge(struct wi_wakeup_results *into, const struct wi_wak
 	into->total += from->total;
 	into->censored += from->censored;
 	into->stalled += from->stalled;
+	into->maybe_delayed += from->maybe_delayed;
 	for (int c = 0; c < WAKEIF_NR_CLASSES; c++)
 		into->by_class[c] += from->by_class[c];
 	into->running += from->running;

@@ -114,6 +114,7 @@ void wi_chist_fini(struct wi_chist *h);
 /* .wakeups: counts of the window (and of the filter, if any) */
 struct wi_wakeup_results {
 	uint64_t total, censored, stalled; /* stalled: among SELECT */
+	uint64_t maybe_delayed;		   /* among SELECT; not measurable, and 0, for kernels before 6.12 */
 	uint64_t by_class[WAKEIF_NR_CLASSES];
 	/* Not measured, by why. total = censored + these four + latency.wakeup.count */
 	uint64_t running, died, replaced, unknown;
