@@ -63,11 +63,8 @@ enum topo_agree topo_labels_from_masks(const struct topo_raw *raw, topo_mask_fn 
 		if (by_mask[s->first] == s->first && seen[s->first].hash == s->hash &&
 		    seen[s->first].first != TOPO_NONE)
 			continue;
-		wi_mask_for_each (m, mask, words) {
-			if (by_mask[m] != TOPO_NONE && by_mask[m] != s->first)
-				agree = TOPO_DISAGREE;
+		wi_mask_for_each (m, mask, words)
 			by_mask[m] = s->first;
-		}
 	}
 	for (uint32_t c = 0; c < n; c++)
 		if (by_mask[c] != TOPO_NONE)

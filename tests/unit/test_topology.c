@@ -542,6 +542,86 @@ static void core_across_llcs(void **state)
 	wi_topology_free(t);
 }
 
+/* The lower LLC is that of the higher thread. */
+static void core_across_llcs_upwards(void **state)
+{
+	(void)state;
+	const struct tf_machine m = { .cores_per_llc = 4, .threads = 1 };
+	struct wi_filetree *tree = tf_machine_tree(&m);
+
+	tf_put(tree, "cpu2/topology/thread_siblings_list=2-3\ncpu3/topology/thread_siblings_list=2-3\n"
+		     "cpu0/cache/index3/shared_cpu_list=0,3\ncpu3/cache/index3/shared_cpu_list=0,3\n"
+		     "cpu1/cache/index3/shared_cpu_list=1\ncpu2/cache/index3/shared_cpu_list=2\n");
+	const struct wakeif_topology *t = tf_build(tree);
+	assert_string_equal(tf_groups(t, WAKEIF_CORE), "{0} {1} {2-3}");
+	assert_string_equal(tf_groups(t, WAKEIF_LLC), "{0,2-3} {1}");
+	wi_topology_free(t);
+}
+
+/* Caches for instructions alone are no place where a waking task finds its data. */
+static void instruction_caches(void **state)
+{
+	(void)state;
+	struct wi_filetree *tree = wi_filetree_new();
+
+	for (int c = 0; c < 4; c++) {
+		char line[256];
+
+		snprintf(line, sizeof(line),
+			 "cpu%d/cache/index0/level=1\ncpu%d/cache/index0/type=Data\ncpu%d/cache/index0/"
+			 "shared_cpu_list=%s\n",
+			 c, c, c, c < 2 ? "0-1" : "2-3");
+		tf_put(tree, line);
+		snprintf(line, sizeof(line),
+			 "cpu%d/cache/index1/level=2\ncpu%d/cache/index1/type=Instruction\ncpu%d/cache/index1/"
+			 "shared_cpu_list=0-3\n",
+			 c, c, c);
+		tf_put(tree, line);
+	}
+	const struct wakeif_topology *t = tf_build(tree);
+	assert_string_equal(tf_groups(t, WAKEIF_LLC), "{0-1} {2-3}");
+	wi_topology_free(t);
+}
+
+/* Some CPUs without cache information: a core knows what one of its threads knows, other cores share nothing. */
+static void some_caches_unknown(void **state)
+{
+	(void)state;
+	const struct tf_machine m = { .cores_per_llc = 4, .threads = 2 };
+	struct wi_filetree *tree = tf_machine_tree(&m);
+
+	for (int c = 1; c < 6; c++) {
+		char line[256];
+
+		snprintf(line, sizeof(line), "cpu%d/cache", c);
+		tree = tf_without(tree, line);
+	}
+	tf_put(tree, "cpu0/cache/index3/shared_cpu_list=0,6-7\ncpu6/cache/index3/shared_cpu_list=0,6-7\ncpu7/cache/"
+		     "index3/shared_cpu_list=0,6-7\n");
+	const struct wakeif_topology *t = tf_build(tree);
+	assert_string_equal(tf_groups(t, WAKEIF_LLC), "{0-1,6-7} {2-3} {4-5}");
+	assert_non_null(strstr(t->note, "no cache information"));
+	assert_false(t->flags & WAKEIF_TOPO_NO_CACHE_INFO);
+	wi_topology_free(t);
+}
+
+/* Masks that differ only in what they say of a CPU that is offline and cannot speak for itself. */
+static void masks_disagree_about_offline(void **state)
+{
+	(void)state;
+	struct wi_filetree *tree = wi_filetree_new();
+
+	tf_put(tree,
+	       "cpu/present=0-2\ncpu/online=1-2\ncpu0/online=0\n"
+	       "cpu1/topology/thread_siblings_list=0-1\ncpu1/topology/core_id=0\ncpu1/topology/physical_package_id=0\n"
+	       "cpu2/topology/thread_siblings_list=0,2\ncpu2/topology/core_id=1\ncpu2/topology/"
+	       "physical_package_id=0\n");
+	const struct wakeif_topology *t = tf_build(tree);
+	assert_string_equal(tf_groups(t, WAKEIF_CORE), "{0} {1} {2}");
+	assert_true(t->flags & WAKEIF_TOPO_CONTRADICTION);
+	wi_topology_free(t);
+}
+
 static void cpu_in_two_nodes(void **state)
 {
 	(void)state;
@@ -748,8 +828,7 @@ static void domains_by_kernel(void **state)
 	static const char zen[] = "vendor_id\t: AuthenticAMD\ncpu family\t: 25\n";
 	/* Zen raises node_reclaim_distance to 32 */
 	tree = tf_machine_tree(&m);
-	assert_true(wi_filetree_add(tree, "proc/cpuinfo", zen, sizeof(zen) - 1,
-				    &(struct wi_err){ 0 }));
+	assert_true(wi_filetree_add(tree, "proc/cpuinfo", zen, sizeof(zen) - 1, &(struct wi_err){ 0 }));
 	t = tf_build(tree);
 	assert_int_equal(t->domains[0][3].flags & WAKEIF_SD_WAKE_AFFINE, WAKEIF_SD_WAKE_AFFINE);
 	wi_topology_free(t);
@@ -811,6 +890,10 @@ static void lscpu_text(void **state)
 	t = load_text("0,0,0,0,,0,0,0,0\n1,1,0,0,,1,1,1,0\n2,0,1,1,,2,2,2,1\n3,1,1,1,,3,3,3,1\n", &err);
 	assert_string_equal(tf_groups(t, WAKEIF_CORE), "{0} {1} {2} {3}");
 	assert_string_equal(tf_groups(t, WAKEIF_LLC), "{0-1} {2-3}");
+	wi_topology_free(t);
+
+	t = load_text("# CPU,Core,Socket\n0,0,0\n1,1,0\n2,0,1\n3,1,1\n", &err);
+	assert_string_equal(tf_groups(t, WAKEIF_CORE), "{0} {1} {2} {3}");
 	wi_topology_free(t);
 
 	/* lscpu -e */
@@ -1038,6 +1121,10 @@ int main(void)
 		cmocka_unit_test(b46_lacks_cpus),
 		cmocka_unit_test(core_across_nodes),
 		cmocka_unit_test(core_across_llcs),
+		cmocka_unit_test(core_across_llcs_upwards),
+		cmocka_unit_test(instruction_caches),
+		cmocka_unit_test(some_caches_unknown),
+		cmocka_unit_test(masks_disagree_about_offline),
 		cmocka_unit_test(cpu_in_two_nodes),
 		cmocka_unit_test(core_ids_repeat),
 		cmocka_unit_test(clusters),
