@@ -41,7 +41,7 @@ static const char *write_file(const char *name, const void *data, size_t len)
 	return path;
 }
 
-static void run_shell(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void run_shell(const char *fmt, ...)
 {
 	char cmd[1024];
 	va_list ap;
