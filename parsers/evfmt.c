@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "parsers/evfmt.h"
+#include "parsers/evfmt_decode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -289,6 +289,31 @@ static const char *map_fields(const struct wi_evfmt_set *set, const struct want 
 	return NULL;
 }
 
+static bool same_layout(const struct wi_evfmt *a, const struct wi_evfmt *b)
+{
+	for (int i = 0; i < WI_EVFMT_FIELDS; i++)
+		if (a->f[i].kind != b->f[i].kind || a->f[i].offset != b->f[i].offset || a->f[i].size != b->f[i].size ||
+		    (a->f[i].kind == WI_FK_INT && a->f[i].is_signed != b->f[i].is_signed))
+			return false;
+	return true;
+}
+
+static bool is_usual(const struct wi_evfmt *fmt)
+{
+	switch (fmt->type) {
+	case WI_EV_SCHED_SWITCH:
+		return same_layout(fmt, &wi_usual_switch);
+	case WI_EV_SCHED_WAKING:
+	case WI_EV_SCHED_WAKEUP:
+	case WI_EV_SCHED_WAKEUP_NEW:
+		return same_layout(fmt, &wi_usual_wakeup);
+	case WI_EV_SCHED_MIGRATE_TASK:
+		return same_layout(fmt, &wi_usual_migrate);
+	default:
+		return false;
+	}
+}
+
 static bool refuse_or_note(const struct want *w, const char *what, const char *field, const char *path, uint64_t offset,
 			   struct wi_damage_log *log, struct wi_err *err)
 {
@@ -329,6 +354,7 @@ bool wi_evfmt_add(struct wi_evfmt_set *set, const char *system, const char *text
 		return refuse_or_note(w, "no usable common_type and common_pid", "", path, offset, log, err);
 
 	const char *lacks = map_fields(set, w, event, &set->fmt[w->type]);
+	set->fmt[w->type].usual = !lacks && is_usual(&set->fmt[w->type]);
 	if (lacks)
 		return refuse_or_note(w, "no usable field", lacks, path, offset, log, err);
 	if (w->type == WI_EV_SCHED_SWITCH) {

@@ -39,7 +39,8 @@ struct wi_evfmt_field {
 
 struct wi_evfmt {
 	uint8_t type;	  /* enum wi_event_type */
-	bool plain;	  /* integers are 4 bytes and names 16 bytes in the record: the fast path */
+	bool plain;	  /* integers are 4 bytes and names 16 bytes in the record: a fast path */
+	bool usual;	  /* laid out as 64-bit kernels of today do (evfmt_decode.h): the fastest path */
 	uint32_t min_len; /* shortest record that holds every field */
 	struct wi_evfmt_field f[WI_EVFMT_FIELDS];
 };

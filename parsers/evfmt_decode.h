@@ -69,16 +69,42 @@ static inline bool wi_evfmt_loc(const struct wi_evfmt_field *f, const uint8_t *r
 	return true;
 }
 
+/* Ids of names that were seen lately, by their 16 bytes: spares the search in the table of names. */
+#define WI_EVFMT_NAMES 512
+
+struct wi_evfmt_names {
+	struct wi_names *names;
+	struct {
+		uint64_t lo, hi;
+		uint32_t id; /* 0: free */
+	} seen[WI_EVFMT_NAMES];
+};
+
+WI_INLINE uint32_t wi_evfmt_comm16(struct wi_evfmt_names *n, const void *comm16)
+{
+	uint64_t lo, hi;
+
+	memcpy(&lo, comm16, 8);
+	memcpy(&hi, (const char *)comm16 + 8, 8);
+	uint32_t i = (uint32_t)(((lo ^ (hi << 1 | hi >> 63)) * 0x9e3779b97f4a7c15u) >> 55);
+
+	if (__builtin_expect(n->seen[i].lo == lo && n->seen[i].hi == hi && n->seen[i].id, 1))
+		return n->seen[i].id;
+	n->seen[i].lo = lo;
+	n->seen[i].hi = hi;
+	return n->seen[i].id = wi_names_comm(n->names, comm16);
+}
+
 /* Name of a field in any of its forms. false: the record is damaged. */
 static inline bool wi_evfmt_name(const struct wi_evfmt_field *f, const uint8_t *rec, uint32_t len, bool swap,
-				 struct wi_names *names, uint32_t *id)
+				 struct wi_evfmt_names *names, uint32_t *id)
 {
 	const char *text;
 	uint32_t n;
 
 	switch (f->kind) {
 	case WI_FK_COMM:
-		*id = wi_names_comm(names, rec + f->offset);
+		*id = wi_evfmt_comm16(names, rec + f->offset);
 		return true;
 	case WI_FK_CHARS:
 		text = (const char *)rec + f->offset;
@@ -98,12 +124,41 @@ static inline bool wi_evfmt_name(const struct wi_evfmt_field *f, const uint8_t *
 		char comm[WI_COMM_LEN] = { 0 };
 
 		memcpy(comm, text, n);
-		*id = wi_names_comm(names, comm);
+		*id = wi_evfmt_comm16(names, comm);
 		return true;
 	}
-	*id = wi_names_intern(names, text, n);
+	*id = wi_names_intern(names->names, text, n);
 	return true;
 }
+
+/* Layouts that nearly every trace has, as constants for the compiler. */
+static const struct wi_evfmt wi_usual_switch = {
+	.min_len = 64,
+	.f = { { 8, 16, WI_FK_COMM, true },
+	       { 24, 4, WI_FK_U4, true },
+	       { 28, 4, WI_FK_U4, true },
+	       { 32, 8, WI_FK_INT, true },
+	       { 40, 16, WI_FK_COMM, true },
+	       { 56, 4, WI_FK_U4, true },
+	       { 60, 4, WI_FK_U4, true } },
+};
+
+static const struct wi_evfmt wi_usual_wakeup = {
+	.min_len = 36,
+	.f = { { 8, 16, WI_FK_COMM, true },
+	       { 24, 4, WI_FK_U4, true },
+	       { 28, 4, WI_FK_U4, true },
+	       { 32, 4, WI_FK_U4, true } },
+};
+
+static const struct wi_evfmt wi_usual_migrate = {
+	.min_len = 40,
+	.f = { { 8, 16, WI_FK_COMM, true },
+	       { 24, 4, WI_FK_U4, true },
+	       { 28, 4, WI_FK_U4, true },
+	       { 32, 4, WI_FK_U4, true },
+	       { 36, 4, WI_FK_U4, true } },
+};
 
 #define WI_PRIO_MIN (-1)
 #define WI_PRIO_MAX 140
@@ -114,10 +169,10 @@ WI_INLINE int32_t wi_evfmt_s32(const struct wi_evfmt *fmt, int i, const uint8_t 
 }
 
 WI_INLINE bool wi_evfmt_comm(const struct wi_evfmt *fmt, int i, const uint8_t *rec, uint32_t len, bool plain, bool swap,
-			     struct wi_names *names, uint32_t *id)
+			     struct wi_evfmt_names *names, uint32_t *id)
 {
 	if (plain) {
-		*id = wi_names_comm(names, rec + fmt->f[i].offset);
+		*id = wi_evfmt_comm16(names, rec + fmt->f[i].offset);
 		return true;
 	}
 	return wi_evfmt_name(&fmt->f[i], rec, len, swap, names, id);
@@ -139,7 +194,7 @@ static inline bool wi_cpu_ok(int32_t cpu)
 }
 
 WI_INLINE bool wi_decode_switch(const struct wi_evfmt_set *set, const struct wi_evfmt *fmt, const uint8_t *rec,
-				uint32_t len, bool plain, bool swap, struct wi_names *names, struct wi_event *ev)
+				uint32_t len, bool plain, bool swap, struct wi_evfmt_names *names, struct wi_event *ev)
 {
 	int32_t prev_prio = wi_evfmt_s32(fmt, 2, rec, plain, swap), next_prio = wi_evfmt_s32(fmt, 6, rec, plain, swap);
 	struct wi_state st = { '?', false, false };
@@ -162,7 +217,7 @@ WI_INLINE bool wi_decode_switch(const struct wi_evfmt_set *set, const struct wi_
 }
 
 WI_INLINE bool wi_decode_wakeup(const struct wi_evfmt *fmt, const uint8_t *rec, uint32_t len, bool plain, bool swap,
-				struct wi_names *names, struct wi_event *ev)
+				struct wi_evfmt_names *names, struct wi_event *ev)
 {
 	int32_t prio = wi_evfmt_s32(fmt, 2, rec, plain, swap);
 
@@ -175,7 +230,7 @@ WI_INLINE bool wi_decode_wakeup(const struct wi_evfmt *fmt, const uint8_t *rec, 
 }
 
 WI_INLINE bool wi_decode_migrate(const struct wi_evfmt *fmt, const uint8_t *rec, uint32_t len, bool plain, bool swap,
-				 struct wi_names *names, struct wi_event *ev)
+				 struct wi_evfmt_names *names, struct wi_event *ev)
 {
 	int32_t prio = wi_evfmt_s32(fmt, 2, rec, plain, swap);
 
@@ -189,7 +244,7 @@ WI_INLINE bool wi_decode_migrate(const struct wi_evfmt *fmt, const uint8_t *rec,
 
 /* The events that are too rare for a fast path. */
 static inline bool wi_decode_rare(const struct wi_evfmt *fmt, const uint8_t *rec, uint32_t len, bool swap,
-				  struct wi_names *names, struct wi_event *ev)
+				  struct wi_evfmt_names *names, struct wi_event *ev)
 {
 	int64_t prio;
 

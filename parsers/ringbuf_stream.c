@@ -44,7 +44,13 @@ struct wi_rb_streams {
 	struct wi_rb_streams_cfg cfg;
 	const uint8_t *slot;
 	uint32_t filter, type_off, pid_off, common_len;
-	const struct wi_evfmt *switch_fmt, *exec_fmt;
+	uint32_t special; /* slots that are not simply followed and delivered, a bit each */
+	struct {
+		uint16_t was, next; /* offsets of who ran before the record and after it */
+		uint32_t need;	    /* shortest record */
+	} who[WI_SLOT_HIDDEN + 1];
+	bool usual_common; /* common fields at 0, 2, 3, 4 */
+	struct wi_evfmt_names names;
 	bool swap, plain_clock;
 	uint64_t clock_offset;
 	struct stream *s;
@@ -254,38 +260,61 @@ static void first_record(struct wi_rb_streams *r, struct stream *s, const uint8_
  * sched_switch is written before the kernel changes "current": what is written in between (tlb_flush, FPU and timer
  * events of the switch itself) still carries the old pid. That proves no lost switch, and says nothing about who runs.
  */
-WI_INLINE bool within_switch(const struct stream *s, uint32_t slot, int32_t pid)
+static bool within_switch(const struct stream *s, uint32_t slot, int32_t pid)
 {
 	return pid == s->leaving && pid != s->current && (slot == WI_SLOT_OTHER || slot == WI_EV_HRTIMER_START);
 }
 
+enum follow { PASS, DELIVER, BROKEN };
+
 /*
- * Follows who is current on the CPU, record by record (parsers/chain.h, on raw bytes). false: the record contradicts
- * the last switch.
+ * Who is current on the CPU, record by record (parsers/chain.h, on raw bytes), for the records that the fast path
+ * leaves alone. PASS: not delivered; BROKEN: the record contradicts the last switch.
  */
-WI_INLINE bool follow(const struct wi_rb_streams *r, struct stream *s, uint32_t slot, const uint8_t *rec, uint32_t len,
-		      bool swap)
+static enum follow follow_special(struct wi_rb_streams *r, struct stream *s, uint32_t slot, const uint8_t *rec,
+				  uint32_t len)
 {
-	int32_t pid = (int32_t)wi_get32(rec + r->pid_off, swap), was = s->current, next = pid;
+	const struct wi_evfmt *fmt = slot < WI_NR_EVENT_TYPES ? &r->cfg.formats->fmt[slot] : NULL;
+	int32_t pid = (int32_t)wi_get32(rec + r->pid_off, r->swap), was = s->current, next = pid;
+	bool whole = fmt && len >= fmt->min_len;
 
-	if (__builtin_expect(slot == WI_EV_MARKER, 0)) /* proves nothing, as all of ftrace's own */
-		return true;
-
-	if (slot == WI_EV_SCHED_SWITCH && __builtin_expect(len >= r->switch_fmt->min_len, 1)) {
-		pid = wi_evfmt_s32(r->switch_fmt, 1, rec, r->switch_fmt->plain, swap);
-		next = wi_evfmt_s32(r->switch_fmt, 5, rec, r->switch_fmt->plain, swap);
-		s->leaving = pid;
-		s->current = next;
-		return was == WI_CHAIN_UNKNOWN || pid == was;
+	s->pid_stale = false;
+	if (slot == WI_SLOT_HIDDEN)
+		return PASS;
+	if (slot == WI_EV_MARKER) /* proves nothing, as all of ftrace's own */
+		return DELIVER;
+	if (within_switch(s, slot, pid)) {
+		s->in_other_run &= slot == WI_SLOT_OTHER;
+		s->pid_stale = true;
+		return slot == WI_SLOT_OTHER ? PASS : DELIVER;
 	}
 	s->leaving = WI_CHAIN_UNKNOWN;
-	if (__builtin_expect(slot == WI_EV_SCHED_PROCESS_EXEC, 0) && len >= r->exec_fmt->min_len) {
+	if (slot == WI_EV_SCHED_SWITCH && whole) {
+		pid = s->leaving = wi_evfmt_s32(fmt, 1, rec, false, r->swap);
+		next = wi_evfmt_s32(fmt, 5, rec, false, r->swap);
+	} else if (slot == WI_EV_SCHED_PROCESS_EXEC && whole) {
 		/* a thread that execs takes its leader's pid */
-		next = wi_evfmt_s32(r->exec_fmt, 0, rec, false, swap);
-		pid = wi_evfmt_s32(r->exec_fmt, 1, rec, false, swap) == was ? was : next;
+		next = wi_evfmt_s32(fmt, 0, rec, false, r->swap);
+		pid = wi_evfmt_s32(fmt, 1, rec, false, r->swap) == was ? was : next;
 	}
 	s->current = next;
-	return was == WI_CHAIN_UNKNOWN || pid == was;
+	if (was != WI_CHAIN_UNKNOWN && pid != was)
+		return BROKEN;
+	if (slot == WI_SLOT_OTHER && s->in_other_run && s->other_pid == pid)
+		return PASS;
+	s->in_other_run = slot == WI_SLOT_OTHER;
+	s->other_pid = pid;
+	return DELIVER;
+}
+
+/* A loss in front of the record that starts at start: the record comes again. */
+static bool lose_before(struct wi_rb_streams *r, struct stream *s, enum wi_lost_kind kind, const uint8_t *start,
+			uint64_t start_ts)
+{
+	lose(r, s, kind, start);
+	s->p = start;
+	s->raw_ts = start_ts;
+	return true;
 }
 
 /* Moves stream i to its next event. false: end. */
@@ -312,12 +341,8 @@ WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
 		if (__builtin_expect(s->before, 0)) {
 			if (s->before & FIRST_RECORD)
 				first_record(r, s, rec, len);
-			if (s->before & RECORDS_LOST) {
-				lose(r, s, WI_LOST_MARK, start);
-				s->p = start;
-				s->raw_ts = start_ts;
-				return true;
-			}
+			if (s->before & RECORDS_LOST)
+				return lose_before(r, s, WI_LOST_MARK, start, start_ts);
 		}
 		if (__builtin_expect(len < r->common_len, 0)) {
 			bad_record(r, s);
@@ -326,36 +351,31 @@ WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
 
 		uint32_t slot = r->slot[wi_get16(rec + r->type_off, swap)];
 
-		if (slot == WI_SLOT_HIDDEN) {
-			s->seen_ts = s->raw_ts;
-			continue;
-		}
-		s->pid_stale = false;
-		if (__builtin_expect(within_switch(s, slot, (int32_t)wi_get32(rec + r->pid_off, swap)), 0)) {
-			s->seen_ts = s->raw_ts;
-			if (slot == WI_SLOT_OTHER)
-				continue;
-			s->pid_stale = true;
-		} else if (__builtin_expect(!follow(r, s, slot, rec, len, swap), 0)) {
-			s->nr_lost_unknown = true;
-			lose(r, s, WI_LOST_CHAIN, start);
-			s->p = start;
-			s->raw_ts = start_ts;
-			return true;
-		}
-		s->seen_ts = s->raw_ts;
-		if (slot == WI_SLOT_OTHER) {
-			int32_t pid = (int32_t)wi_get32(rec + r->pid_off, swap);
+		if (__builtin_expect(r->special >> slot & 1, 0) || __builtin_expect(len < r->who[slot].need, 0)) {
+			enum follow f = follow_special(r, s, slot, rec, len);
 
-			if (s->in_other_run && s->other_pid == pid)
+			if (f == BROKEN) {
+				s->nr_lost_unknown = true;
+				return lose_before(r, s, WI_LOST_CHAIN, start, start_ts);
+			}
+			s->seen_ts = s->raw_ts;
+			if (f == PASS)
 				continue;
-			s->in_other_run = true;
-			s->other_pid = pid;
-			slot = WI_EV_OTHER;
-		} else if (slot != WI_EV_MARKER) {
-			s->in_other_run = false;
+			if (slot == WI_SLOT_OTHER)
+				slot = WI_EV_OTHER;
+		} else {
+			int32_t pid = (int32_t)wi_get32(rec + r->who[slot].was, swap), was = s->current;
+
+			if (__builtin_expect((was != WI_CHAIN_UNKNOWN) & (pid != was), 0)) {
+				s->nr_lost_unknown = true;
+				return lose_before(r, s, WI_LOST_CHAIN, start, start_ts);
+			}
+			s->current = (int32_t)wi_get32(rec + r->who[slot].next, swap);
+			s->leaving = slot == WI_EV_SCHED_SWITCH ? pid : WI_CHAIN_UNKNOWN;
+			s->in_other_run = s->pid_stale = false;
+			s->seen_ts = s->raw_ts;
 		}
-		if (!(r->filter >> slot & 1))
+		if (__builtin_expect(!(r->filter >> slot & 1), 0))
 			continue;
 		s->rec = rec;
 		s->len = len;
@@ -380,12 +400,29 @@ static bool marker(struct wi_rb_streams *r, const struct stream *s, struct wi_ev
 	return true;
 }
 
+/* Common fields of kernels that have more, fewer, or others in between. */
+static void unusual_common(const struct wi_rb_streams *r, const uint8_t *rec, struct wi_event *ev)
+{
+	const struct wi_evfmt_set *set = r->cfg.formats;
+
+	ev->common_pid = (int32_t)wi_get32(rec + r->pid_off, r->swap);
+	ev->known = WI_KNOWN_COMMON_PID;
+	if (set->common_flags.kind != WI_FK_ABSENT) {
+		ev->common_flags = rec[set->common_flags.offset] & set->flags_mask;
+		ev->known |= WI_KNOWN_FLAGS;
+	}
+	if (set->common_preempt.kind != WI_FK_ABSENT) {
+		ev->common_preempt_count = rec[set->common_preempt.offset];
+		ev->known |= WI_KNOWN_PREEMPT_COUNT;
+	}
+}
+
 /* The head of a stream as an event. false: its fields are damaged. */
 WI_INLINE bool decode(struct wi_rb_streams *r, struct stream *s, struct wi_event *ev, bool swap)
 {
 	const struct wi_evfmt_set *set = r->cfg.formats;
 	const struct wi_evfmt *fmt = &set->fmt[s->type];
-	struct wi_names *names = r->cfg.names;
+	struct wi_evfmt_names *names = &r->names;
 	const uint8_t *rec = s->rec;
 	uint32_t len = s->len;
 
@@ -401,18 +438,18 @@ WI_INLINE bool decode(struct wi_rb_streams *r, struct stream *s, struct wi_event
 		s->nr_lost_unknown = s->gap = false;
 		return true;
 	}
-	ev->common_pid = (int32_t)wi_get32(rec + r->pid_off, swap);
-	ev->known = s->pid_stale ? 0 : WI_KNOWN_COMMON_PID;
+	if (__builtin_expect(r->usual_common, 1)) {
+		ev->common_flags = rec[2] & set->flags_mask;
+		ev->common_preempt_count = rec[3];
+		ev->common_pid = (int32_t)wi_get32(rec + 4, swap);
+		ev->known = WI_KNOWN_FLAGS | WI_KNOWN_PREEMPT_COUNT | WI_KNOWN_COMMON_PID;
+	} else {
+		unusual_common(r, rec, ev);
+	}
+	if (__builtin_expect(s->pid_stale, 0))
+		ev->known &= (uint8_t)~WI_KNOWN_COMMON_PID;
 	if (__builtin_expect(!wi_pid_ok(ev->common_pid), 0))
 		return false;
-	if (__builtin_expect(set->common_flags.kind != WI_FK_ABSENT, 1)) {
-		ev->common_flags = rec[set->common_flags.offset] & set->flags_mask;
-		ev->known |= WI_KNOWN_FLAGS;
-	}
-	if (__builtin_expect(set->common_preempt.kind != WI_FK_ABSENT, 1)) {
-		ev->common_preempt_count = rec[set->common_preempt.offset];
-		ev->known |= WI_KNOWN_PREEMPT_COUNT;
-	}
 	if (s->type == WI_EV_OTHER)
 		return true;
 	if (__builtin_expect(len < fmt->min_len, 0))
@@ -420,8 +457,9 @@ WI_INLINE bool decode(struct wi_rb_streams *r, struct stream *s, struct wi_event
 
 	switch (s->type) {
 	case WI_EV_SCHED_SWITCH:
-		if (!(fmt->plain ? wi_decode_switch(set, fmt, rec, len, true, swap, names, ev)
-				 : wi_decode_switch(set, fmt, rec, len, false, swap, names, ev)))
+		if (!(fmt->usual   ? wi_decode_switch(set, &wi_usual_switch, rec, len, true, swap, names, ev)
+		      : fmt->plain ? wi_decode_switch(set, fmt, rec, len, true, swap, names, ev)
+				   : wi_decode_switch(set, fmt, rec, len, false, swap, names, ev)))
 			return false;
 		if (__builtin_expect(!(ev->known & WI_KNOWN_STATE), 0) && fmt->f[3].kind != WI_FK_ABSENT)
 			r->cfg.info->unknown_state_letters++;
@@ -429,11 +467,13 @@ WI_INLINE bool decode(struct wi_rb_streams *r, struct stream *s, struct wi_event
 	case WI_EV_SCHED_WAKING:
 	case WI_EV_SCHED_WAKEUP:
 	case WI_EV_SCHED_WAKEUP_NEW:
-		return fmt->plain ? wi_decode_wakeup(fmt, rec, len, true, swap, names, ev)
-				  : wi_decode_wakeup(fmt, rec, len, false, swap, names, ev);
+		return fmt->usual   ? wi_decode_wakeup(&wi_usual_wakeup, rec, len, true, swap, names, ev)
+		       : fmt->plain ? wi_decode_wakeup(fmt, rec, len, true, swap, names, ev)
+				    : wi_decode_wakeup(fmt, rec, len, false, swap, names, ev);
 	case WI_EV_SCHED_MIGRATE_TASK:
-		return fmt->plain ? wi_decode_migrate(fmt, rec, len, true, swap, names, ev)
-				  : wi_decode_migrate(fmt, rec, len, false, swap, names, ev);
+		return fmt->usual   ? wi_decode_migrate(&wi_usual_migrate, rec, len, true, swap, names, ev)
+		       : fmt->plain ? wi_decode_migrate(fmt, rec, len, true, swap, names, ev)
+				    : wi_decode_migrate(fmt, rec, len, false, swap, names, ev);
 	case WI_EV_CPU_IDLE:
 		return wi_decode_idle(fmt, rec, fmt->plain, swap, ev);
 	case WI_EV_MARKER:
@@ -559,6 +599,29 @@ static bool prime(struct wi_rb_streams *r, struct wi_err *err)
 	return true;
 }
 
+static void set_who(struct wi_rb_streams *r)
+{
+	const struct wi_evfmt_set *f = r->cfg.formats;
+	const struct wi_evfmt *sw = &f->fmt[WI_EV_SCHED_SWITCH];
+
+	for (uint32_t slot = 0; slot <= WI_SLOT_HIDDEN; slot++) {
+		r->who[slot].was = r->who[slot].next = f->common_pid.offset;
+		r->who[slot].need = r->common_len;
+	}
+	r->special = 1u << WI_SLOT_HIDDEN | 1u << WI_SLOT_OTHER | WI_EV_BIT(MARKER) | WI_EV_BIT(SCHED_PROCESS_EXEC) |
+		     WI_EV_BIT(HRTIMER_START);
+	if (sw->f[1].kind == WI_FK_U4 && sw->f[5].kind == WI_FK_U4) {
+		r->who[WI_EV_SCHED_SWITCH].was = sw->f[1].offset;
+		r->who[WI_EV_SCHED_SWITCH].next = sw->f[5].offset;
+		r->who[WI_EV_SCHED_SWITCH].need = sw->min_len;
+	} else {
+		r->special |= WI_EV_BIT(SCHED_SWITCH);
+	}
+	r->usual_common = f->common_flags.kind != WI_FK_ABSENT && f->common_flags.offset == 2 &&
+			  f->common_preempt.kind != WI_FK_ABSENT && f->common_preempt.offset == 3 &&
+			  f->common_pid.offset == 4;
+}
+
 struct wi_rb_streams *wi_rb_streams_open(const struct wi_rb_streams_cfg *cfg, struct wi_err *err)
 {
 	struct wi_rb_streams *r = calloc(1, sizeof(*r));
@@ -572,8 +635,8 @@ struct wi_rb_streams *wi_rb_streams_open(const struct wi_rb_streams_cfg *cfg, st
 	r->type_off = f->common_type.offset;
 	r->pid_off = f->common_pid.offset;
 	r->common_len = f->common_len;
-	r->switch_fmt = &f->fmt[WI_EV_SCHED_SWITCH];
-	r->exec_fmt = &f->fmt[WI_EV_SCHED_PROCESS_EXEC];
+	r->names.names = cfg->names;
+	set_who(r);
 	r->swap = f->swap;
 	r->plain_clock = !cfg->clock->mult && !cfg->clock->nr_shift;
 	r->clock_offset = cfg->clock->offset_ns;

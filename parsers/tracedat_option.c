@@ -66,10 +66,13 @@ uint64_t wi_td_stat_number(const char *text, const char *label)
 {
 	size_t n = strlen(label);
 
-	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL)
-		if (!strncmp(line, label, n))
-			return strtoull(line + n, NULL, 10);
-	return 0;
+	while (strncmp(text, label, n) != 0) {
+		text = strchr(text, '\n');
+		if (!text)
+			return 0;
+		text++;
+	}
+	return strtoull(text + n, NULL, 10);
 }
 
 /* "CPU: 3\nentries: 12\noverrun: 0\n...", or "\nBuffer: NAME\n\n" in front of the statistics of an instance. */
