@@ -23,7 +23,7 @@ O = os.environ["O"]
 JOBS = 2
 TIMEOUT_S = 1500
 FAILURE_LINES = 200
-SANITIZED = "san" in os.path.basename(O) or os.path.basename(O) == "fuzz"
+SANITIZED = any(v in os.path.basename(O) for v in ("san", "fuzz", "coverage"))
 
 
 class Result:

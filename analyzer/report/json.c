@@ -518,6 +518,20 @@ static void write_idle_table(struct wi_json *j, const char *key, const struct wi
 	wi_json_end_array(j);
 }
 
+static void write_cstates(struct wi_json *j, const struct wi_idle_results *d)
+{
+	wi_json_array(j, "cstates");
+	for (size_t i = 0; i < d->nr_cstate; i++) {
+		wi_json_object_flat(j, NULL);
+		wi_json_u64(j, "cpu", d->cstate[i].cpu);
+		wi_json_u64(j, "state", d->cstate[i].state);
+		wi_json_u64(j, "ns", d->cstate[i].ns);
+		wi_json_u64(j, "entries", d->cstate[i].entries);
+		wi_json_end_object(j);
+	}
+	wi_json_end_array(j);
+}
+
 static void write_idle(struct wi_json *j, const struct wi_results *r)
 {
 	const struct wi_idle_results *d = &r->idle;
@@ -531,16 +545,8 @@ static void write_idle(struct wi_json *j, const struct wi_results *r)
 	wi_json_u64(j, "count", d->touched_idle_package);
 	wi_json_share(j, "share", d->touched_idle_package, d->decided);
 	wi_json_end_object(j);
-	wi_json_array(j, "cstates");
-	for (size_t i = 0; i < d->nr_cstate; i++) {
-		wi_json_object_flat(j, NULL);
-		wi_json_u64(j, "cpu", d->cstate[i].cpu);
-		wi_json_u64(j, "state", d->cstate[i].state);
-		wi_json_u64(j, "ns", d->cstate[i].ns);
-		wi_json_u64(j, "entries", d->cstate[i].entries);
-		wi_json_end_object(j);
-	}
-	wi_json_end_array(j);
+	if (r->quality.events[WI_EV_CPU_IDLE]) /* else not measurable */
+		write_cstates(j, d);
 	if (d->cstate_entries_dropped)
 		wi_json_u64(j, "cstate_entries_dropped", d->cstate_entries_dropped);
 	wi_json_end_object(j);
