@@ -271,6 +271,55 @@ class Topology(Cli):
         self.assertIn("absent", self.refused(1, "topology", "--capture", "-o", self.path("absent/c.tar.gz")))
 
 
+class Markers(Cli):
+    """Topology and tasks that travel inside the trace (doc/markers.md)."""
+    SMT4 = ("@sys/devices/system/cpu/possible=0-3;@sys/devices/system/cpu/present=0-3;@sys/devices/system/cpu/online=0-3;"
+            "0-1@sys/devices/system/cpu/cpu%/topology/thread_siblings_list=0-1;2-3@=2-3;0-3@sys/devices/system/cpu/cpu%/topology/physical_package_id=0;"
+            "0-1@sys/devices/system/cpu/cpu%/topology/core_id=0;2-3@=1;"
+            "@tasks=tid\\tpid\\tcomm\\tprio\\tnice\\tpolicy\\trtprio\\tcpu\\tallowed\\tcgroup\\tautogroup\\n"
+            "101\\t101\\twakee\\t120\\t0\\t0\\t0\\t0\\t0\\t/\\t-;")
+
+    def chunks(self, pieces=3, us=900000):
+        t, size = Ftrace(), -(-len(self.SMT4) // pieces)
+        for n in range(pieces):
+            t.add(0, us + n, "wakeif", 77, "tracing_mark_write: wakeif/1 abc %d/%d %s|" % (n + 1, pieces, self.SMT4[n * size:(n + 1) * size]))
+        return t.lines[4:]
+
+    def trace(self, marker_lines, late=False):
+        lines = stacked().lines
+        lines = lines + marker_lines if late else lines[:4] + marker_lines + lines[4:]
+        return self.write("m.txt", "\n".join(lines) + "\n")
+
+    def test_topology_and_tasks(self):
+        j = self.json(self.trace(self.chunks()))
+        self.assertIn("markers", j["topology"]["source"])
+        self.assertEqual((j["topology"]["smt"], j["topology"]["nr_cores"]), (2, 2))
+        self.assertEqual(j["wakeups"]["by_class"]["pinned"], 1)
+
+    def test_option_and_side_file_go_first(self):
+        trace = self.trace(self.chunks())
+        self.assertIn("synthetic", self.json("--topology", "core:4 pu:1", trace)["topology"]["source"])
+        self.write("m.topology.txt", "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n" + "".join("%d,%d,0,0,,%d,%d,%d,0\n" % ((c,) * 5) for c in range(4)))
+        j = self.json(trace)
+        self.assertIn("m.topology.txt", j["topology"]["source"])
+        self.assertEqual(j["wakeups"]["by_class"]["pinned"], 1)  # the tasks of the markers still count
+
+    def test_incomplete(self):
+        trace = self.trace(self.chunks()[:2])
+        self.assertIn("fallback", self.json(trace)["topology"]["flags"])
+        self.assertIn("incomplete (2 of 3 chunks)", " ".join(self.ok("report", trace).split()))
+
+    def test_late(self):
+        """Markers behind more events than are searched are not used, but told."""
+        t = Ftrace()
+        for i in range(210000):
+            t.add(i % 4, 2000000 + i, "<idle>", 0, "cpu_idle: state=1 cpu_id=%d" % (i % 4))
+        lines = stacked().lines + t.lines[4:] + self.chunks(us=3000000)
+        path = self.write("l.txt", "\n".join(lines) + "\n")
+        self.assertIn("fallback", self.json(path)["topology"]["flags"])
+        self.assertIn("markers come late", " ".join(self.ok("report", path).split()))
+
+
 class Output(Cli):
     def test_file(self):
         self.assertEqual(self.ok("report", "-o", self.path("r.txt"), SCHBENCH), "")
