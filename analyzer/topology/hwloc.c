@@ -164,10 +164,29 @@ static bool fill(struct topo_raw *raw, hwloc_topology_t h, const char *name, str
 	return fill_distances(raw, h, err);
 }
 
+/* CPUs that a synthetic string asks for: the product of its numbers outside parentheses. hwloc would make any number of
+ * them. */
+static uint64_t synthetic_cpus(const char *spec)
+{
+	uint64_t cpus = 1;
+	int depth = 0;
+
+	for (; *spec && cpus <= WI_MAX_CPUS; spec++) {
+		depth += (*spec == '(') - (*spec == ')');
+		bool number = !depth && (*spec == ':' || *spec == ' ') && spec[1] >= '0' && spec[1] <= '9';
+		if (number)
+			cpus *= strtoull(spec + 1, NULL, 10);
+	}
+	return cpus;
+}
+
 bool topo_from_synthetic(struct topo_raw *raw, const char *spec, struct wi_err *err)
 {
 	struct session s;
 
+	if (synthetic_cpus(spec) > WI_MAX_CPUS)
+		return wi_err_set(err, WI_EREFUSED, "an impossible number of CPUs in the synthetic topology \"%.200s\"",
+				  spec);
 	if (!begin(&s, err))
 		return false;
 	bool ok = !hwloc_topology_set_synthetic(s.h, spec) && !hwloc_topology_load(s.h);
@@ -179,7 +198,7 @@ bool topo_from_synthetic(struct topo_raw *raw, const char *spec, struct wi_err *
 	return ok;
 }
 
-bool topo_from_xml(struct topo_raw *raw, const char *xml, size_t len, const char *name, struct wi_err *err)
+bool topo_from_xml_here(struct topo_raw *raw, const char *xml, size_t len, const char *name, struct wi_err *err)
 {
 	struct session s;
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <hwloc.h>
 
 #include "analyzer/base/cpumask.h"
 #include "analyzer/topology/sysinfo.h"
@@ -945,7 +946,9 @@ static void synthetic(void **state)
 	assert_true(t->flags & WAKEIF_TOPO_NO_CACHE_INFO);
 	wi_topology_free(t);
 
-	static const char *const bad[] = { "pack:x", "pu:", "pack:0 pu:1", "foo:2 bar:3", ":" };
+	static const char *const bad[] = {
+		"pack:x", "pu:", "pack:0 pu:1", "foo:2 bar:3", ":", "pu:10000000", "pack:999999 core:999999"
+	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		err = (struct wi_err){ WI_OK, "" };
 		assert_null(wi_topology_load(bad[i], &err));
@@ -953,6 +956,88 @@ static void synthetic(void **state)
 	}
 	/* nothing of what hwloc was told stays in the environment for children */
 	assert_null(getenv("HWLOC_PLUGINS_PATH"));
+}
+
+static char *xml_of(const char *spec, int *len)
+{
+	hwloc_topology_t h;
+	char *xml, *copy;
+
+	setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
+	assert_int_equal(hwloc_topology_init(&h), 0);
+	assert_int_equal(hwloc_topology_set_synthetic(h, spec), 0);
+	assert_int_equal(hwloc_topology_load(h), 0);
+	assert_int_equal(hwloc_topology_export_xmlbuffer(h, &xml, len, 0), 0);
+	copy = strdup(xml);
+	hwloc_free_xmlbuffer(h, xml);
+	hwloc_topology_destroy(h);
+	unsetenv("HWLOC_PLUGINS_PATH");
+	return copy;
+}
+
+static void xml(void **state)
+{
+	(void)state;
+	struct wi_err err = { WI_OK, "" };
+	int len;
+	char *text = xml_of("numa:2 l3:2 l2:2 core:2 pu:2", &len);
+	const struct wakeif_topology *t = load_text(text, &err);
+
+	assert_non_null(t);
+	assert_true(!strncmp(t->source, "hwloc xml ", 10));
+	assert_string_equal(tf_groups(t, WAKEIF_LLC), "{0-7} {8-15} {16-23} {24-31}");
+	assert_string_equal(tf_groups(t, WAKEIF_CLUSTER), "{0-3} {4-7} {8-11} {12-15} {16-19} {20-23} {24-27} {28-31}");
+	assert_string_equal(tf_domains(t, 0), "SMT[0-1] CLS[0-3] MC[0-7] PKG[0-15] NUMA[0-31]");
+	assert_int_equal(t->node_id[31], 1);
+	wi_topology_free(t);
+	free(text);
+}
+
+/* hwloc itself crashes on some of these; here they are a topology or an error, and nothing is left running. */
+static void damaged_xml(void **state)
+{
+	(void)state;
+	static const char *const nasty[] = { "",      "-1",	 "4294967296", "0xffffffff,0xffffffff",
+					     "65535", "0xf...f", "PU",	       "Core" };
+	int len, refused = 0, taken = 0;
+	char *text = xml_of("numa:2 l3:1 core:2 pu:2", &len);
+	uint32_t seed = 1;
+
+	for (int i = 0; i < 400; i++) {
+		struct wi_err err = { WI_OK, "" };
+		size_t n = strlen(text);
+		char *bad = calloc(1, n + 64);
+
+		seed = seed * 1664525 + 1013904223;
+		size_t at = seed >> 8;
+		at %= n;
+		memcpy(bad, text, n);
+		if (i % 4 == 0) {
+			bad[at] = '\0';
+		} else if (i % 4 == 1) {
+			bad[at] = (char)('!' + i % 90);
+		} else if (i % 4 == 2) {
+			memmove(bad + at, bad + at + (i % 50 < (int)(n - at) ? i % 50 : 0),
+				strlen(bad + at + (i % 50 < (int)(n - at) ? i % 50 : 0)) + 1);
+		} else { /* another value for some attribute */
+			char *open = strchr(bad + at, '"'), *end = open ? strchr(open + 1, '"') : NULL;
+			const char *value = nasty[(unsigned)i / 4 % 8];
+
+			if (end) {
+				memmove(open + 1 + strlen(value), end, strlen(end) + 1);
+				memcpy(open + 1, value, strlen(value));
+			}
+		}
+		const struct wakeif_topology *t = load_text(bad, &err);
+		assert_true(t ? err.code == WI_OK : err.code == WI_EREFUSED && err.msg[0]);
+		taken += t != NULL;
+		refused += !t;
+		wi_topology_free(t);
+		free(bad);
+	}
+	assert_true(refused > 20);
+	print_message("%d refused, %d still a topology\n", refused, taken);
+	free(text);
 }
 
 static void fallback(void **state)
@@ -1133,6 +1218,8 @@ int main(void)
 		cmocka_unit_test(domains_by_kernel),
 		cmocka_unit_test(lscpu_text),
 		cmocka_unit_test(synthetic),
+		cmocka_unit_test(xml),
+		cmocka_unit_test(damaged_xml),
 		cmocka_unit_test(fallback),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(live),
