@@ -151,21 +151,108 @@ static const char *find_text(const char *text, size_t len, const char *what)
 	return memmem(text, len, what, strlen(what));
 }
 
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /*
- * libtraceevent is handed the fields only: print formats of 2,000 characters are its slowest and weakest part, and
- * none of them is needed (the state letters are read from the text by state.c).
+ * A declaration of the plain kind: words, "*" and "[]" between them, then the name with an optional "[N]". Ends at the
+ * semicolon. NULL: anything else.
+ */
+static const char *skip_declaration(const char *p, const char *end)
+{
+	bool word = false;
+
+	while (p < end && *p != ';') {
+		if (is_word(*p)) {
+			word = true;
+			p++;
+			continue;
+		}
+		if (*p == '[') {
+			for (p++; p < end && *p >= '0' && *p <= '9'; p++)
+				;
+			if (!word || p == end || *p++ != ']')
+				return NULL;
+			continue;
+		}
+		if ((*p != ' ' && *p != '*') || !word)
+			return NULL;
+		p++;
+	}
+	return p < end && word && (is_word(p[-1]) || p[-1] == ']') ? p : NULL;
+}
+
+/* "LABEL:N;" behind an optional tab. NULL: not there, or a number of more than five digits. */
+static const char *skip_number(const char *p, const char *end, const char *label)
+{
+	size_t n = strlen(label);
+	int digits = 0;
+
+	while (p < end && (*p == '\t' || *p == ' '))
+		p++;
+	if ((size_t)(end - p) < n || memcmp(p, label, n) != 0)
+		return NULL;
+	for (p += n; p < end && *p >= '0' && *p <= '9'; p++)
+		digits++;
+	return digits && digits <= 5 && p < end && *p == ';' ? p + 1 : NULL;
+}
+
+static bool plain_field(const char *line, size_t len)
+{
+	const char *p = line + 7, *end = line + len;
+
+	if (len < 8 || memcmp(line, "\tfield:", 7) != 0 || !is_word(*p))
+		return false;
+	p = skip_declaration(p, end);
+	if (p)
+		p = skip_number(p + 1, end, "offset:");
+	if (p)
+		p = skip_number(p, end, "size:");
+	if (p && p < end)
+		p = skip_number(p, end, "signed:");
+	return p == end;
+}
+
+/* Name and ID, "format:", then fields of the plain kind and blank lines. */
+static bool plain_format(const char *text, size_t len)
+{
+	const char *end = text + len;
+	int nr = 0;
+
+	for (const char *line = text; line < end; nr++) {
+		const char *nl = memchr(line, '\n', (size_t)(end - line));
+		size_t n = nl ? (size_t)(nl - line) : (size_t)(end - line);
+
+		if (nr == 2 ? n != 7 || memcmp(line, "format:", 7) != 0 : nr > 2 && n && !plain_field(line, n))
+			return false;
+		if (nr == 1 && (n > 9 || strspn(line + 4, "0123456789") != n - 4))
+			return false;
+		if (!nl)
+			break;
+		line = nl + 1;
+	}
+	return nr > 2;
+}
+
+/*
+ * libtraceevent is handed the fields only, and only lines that have the plain form: print formats of 2,000 characters
+ * are its slowest and weakest part, and none of them is needed (the state letters are read from the text by state.c).
  */
 static struct tep_event *parse_fields(struct wi_evfmt_set *set, const char *system, const struct want *w,
 				      const char *text, size_t len, size_t *fields_len)
 {
-	static const char tail[] = "\nprint fmt: \"x\"\n";
+	static const char tail[] = "\n\nprint fmt: \"x\"\n";
 	const char *print = find_text(text, len, "\nprint fmt:");
 	size_t n = print ? (size_t)(print - text) : len;
 	struct tep_event *event = NULL;
 	char *copy;
 
 	*fields_len = n;
-	if (n > 65536 || memchr(text, '\0', n))
+	while (n && text[n - 1] == '\n')
+		n--;
+	if (n > 65536 || !plain_format(text, n))
 		return NULL;
 	copy = malloc(n + sizeof(tail));
 	if (!copy)

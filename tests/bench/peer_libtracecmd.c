@@ -3,8 +3,9 @@
  * What the libraries cost alone: tracecmd_iterate_events over a trace.dat, with the fields that a scheduler analysis
  * needs read through libtraceevent, and nothing done with them. The measure of our own reader (tests/bench/peer_own.c).
  *
- *   peer_libtracecmd FILE
+ *   peer_libtracecmd [-o] FILE      -o: open alone
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,16 +85,21 @@ int main(int argc, char **argv)
 	static const char *const idle[] = { "state", "cpu_id", NULL };
 	struct loop l = { 0 };
 	struct tracecmd_input *in;
+	const bool open_alone = argc == 3 && !strcmp(argv[1], "-o");
 	double open_s, all_s;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s FILE\n", argv[0]);
+	if (argc != 2 && !open_alone) {
+		fprintf(stderr, "usage: %s [-o] FILE\n", argv[0]);
 		return 2;
 	}
-	in = tracecmd_open(argv[1], TRACECMD_FL_LOAD_NO_PLUGINS);
+	in = tracecmd_open(argv[argc - 1], TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (!in) {
-		fprintf(stderr, "%s: cannot be opened\n", argv[1]);
+		fprintf(stderr, "%s: cannot be opened\n", argv[argc - 1]);
 		return 3;
+	}
+	if (open_alone) {
+		tracecmd_close(in);
+		return 0;
 	}
 	l.tep = tracecmd_get_tep(in);
 	want(&l, "sched", "sched_switch", sw);
