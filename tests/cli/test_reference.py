@@ -64,7 +64,7 @@ def folder(d):
         base = os.path.basename(f)
         if not base.endswith(TRACE_ENDINGS) or base in NO_TRACE or base.startswith(("tasks.", "topology.", "lscpu")):
             continue
-        stem = base.split(".")[0]
+        stem = base[:-len(max((e for e in TRACE_ENDINGS if base.endswith(e)), key=len))]
         yield (os.path.relpath(f, ROOT if d.startswith(os.path.join(ROOT, "samples")) else SHARED), f,
                first(stem + ".topology.tar.gz", "topology.tar.gz", "lscpu-p.txt"), first(stem + ".tasks", "tasks.during", "tasks.before", "tasks"))
 

@@ -37,7 +37,7 @@ def latency(w):
 def report(topo, decided):
     total, by = Outcome(), {c: Outcome() for c in CONTEXTS}
     for w in decided:
-        if w.waker_cpu != w.prev_cpu:
+        if w.prev_cpu is not None and not w.waker_unknown and w.waker_cpu != w.prev_cpu:
             total.add(topo, w)
             by[w.context].add(topo, w)
     return {"considered": total.considered, "outcome": {"prev": total.prev, "waker": total.waker}, "matrix": total.matrix,

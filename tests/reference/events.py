@@ -51,6 +51,7 @@ class Trace:
         self.nr_cpus = 0
         self.overrun = {}  # cpu -> records overwritten, as the CPU statistics say
         self.overwritten_text = False  # a text header says that entries are missing
+        self.column = {}  # pid -> name in the task column, the last resort
         self.marks = []  # (cpu, nr): missed-events marks
         self.preempt_known = True
         self.unparsed = 0
@@ -63,6 +64,8 @@ class Trace:
 
     def add(self, ev):
         self.streams.setdefault(ev.cpu, []).append(ev)
+        if ev.pid and ev.comm and ev.comm != "<...>":
+            self.column[ev.pid] = ev.comm
         self.globally_ordered.append(ev)
 
 
@@ -112,6 +115,14 @@ def state_table(print_fmt, release):
     if v and v < (4, 14, 0):
         return StateTable(letters_of("SDTtZXxKWPN"), 0x1000 if v >= (4, 9, 0) else 0x400, False)
     return StateTable(letters_of("SDTtXZPI"), 0x100, index)
+
+
+def guess_table(raws):
+    """For a text with raw numbers and no kernel: a lone 0x80 is I, of 4.14 and later; a lone higher bit is the mark of an older kernel."""
+    marks = raws & {0x200, 0x400, 0x800, 0x1000}
+    if 0x80 in raws or not marks:
+        return state_table("", "")
+    return StateTable(letters_of("SDTtZXxKWPN"), max(marks), False)
 
 
 KNOWN_LETTERS = set("RSDTtXZPIxKWNn")
@@ -282,6 +293,7 @@ def print_fmt(text):
 
 FTRACE_LINE = re.compile(r"^\s*(.+?)-(\d+)\s+(?:\(\s*(?:\d+|-+)\s*\)\s+)?\[(\d+)\]\s+(?:([^\s\d.][^\s:]*|\.[^\s:]*|)\s+)?(\d+\.\d+|\d+): (\w+):(?:\s(.*))?$")
 LATENCY_LINE = re.compile(r"^\s*(.+?)-(\d+)\s+(\d+)([a-zA-Z.#][^\s:]{2,7})\s+(\d+\.\d+): (\w+):(?:\s(.*))?$")
+LATENCY_HEX = re.compile(r"^\s*(.+?)-(\d+)\s+(\d+)-0x([0-9a-f]+)\s+(\d+\.\d+): (\w+):(?:\s(.*))?$")
 PERF_LINE = re.compile(r"^\s*(.+?)\s+(?:(-?\d+)/)?(-?\d+)\s+\[(\d+)\]\s+(\d+\.\d+):\s+(?:\d+\s+)?(?:(\w+):)?(\w+):(?:\s(.*))?$")
 TEXT_LOST = re.compile(r"^\s*CPU:\s*(\d+) \[(?:LOST (\d+) EVENTS|(?:(\d+) )?EVENTS DROPPED)\]")
 
@@ -298,9 +310,10 @@ def read_text(path):
         data = f.read()
     tr = Trace()
     tr.is_text = True
-    table = state_table("", "")
+    lines = data.decode("utf-8", "replace").split("\n")
+    table = guess_table({int(v, 0) for line in lines for v in RAW_STATE.findall(line)})
     tr.time_res_ns = 1000
-    for line in data.decode("utf-8", "replace").split("\n"):
+    for line in lines:
         line = line.rstrip("\r")
         m = re.search(r"entries-in-buffer/entries-written: (\d+)/(\d+)\s+#P:(\d+)", line)
         if m:
@@ -325,6 +338,10 @@ def read_text(path):
     return tr
 
 
+RAW_STATE = re.compile(r" prev_state=(0x[0-9a-f]+|\d+) ")
+SCHED_LINE = re.compile(r"\b(?:%s): " % "|".join(SCHED_TYPES))
+
+
 def text_line(line, table, tr):
     """Event; None: not an event; False: a sched event that has not the event's shape."""
     m = FTRACE_LINE.match(line)
@@ -336,10 +353,13 @@ def text_line(line, table, tr):
         if m:
             comm, pid, cpu, col, ts, type_, body = m.groups()
             flags = flags_of_letters(col)
+        elif LATENCY_HEX.match(line):
+            comm, pid, cpu, col, ts, type_, body = LATENCY_HEX.match(line).groups()
+            flags = int(col, 16)
         else:
             m = PERF_LINE.match(line)
             if not m:
-                return None
+                return False if SCHED_LINE.search(line) and not line.startswith("#") else None
             comm, _, pid, cpu, ts, _, type_, body = m.groups()
             flags = None
     if len(ts.partition(".")[2]) > 6:
@@ -355,6 +375,16 @@ def text_line(line, table, tr):
 def proves(ev):
     """Rule 2: does the record prove that its CPU moved on?"""
     return ev.type not in FTRACE_SYSTEM
+
+
+def sort_streams(tr):
+    """Rule 1 within a CPU, for texts that are not in order. A lost mark goes with the record after it."""
+    for cpu, stream in tr.streams.items():
+        key, at = {}, None
+        for ev in reversed(stream):
+            at = ev.ts if ev.ts is not None else at
+            key[id(ev)] = at if at is not None else float("inf")
+        tr.streams[cpu] = sorted(stream, key=lambda e: key[id(e)])
 
 
 def place_gaps(tr):
@@ -405,16 +435,7 @@ def insert_after(out, last, ev):
 
 
 def order(tr):
-    """Rule 1. A stamp that lies before its predecessor's on the CPU is delivered at the predecessor's time."""
-    for stream in tr.streams.values():
-        t = None
-        for ev in stream:
-            if ev.type == "lost":
-                continue
-            if t is not None and ev.ts < t:
-                tr.unordered += 1
-                ev.ts = t
-            t = ev.ts
+    """Rule 1: a merge of the CPUs' heads"""
     heads = []
     for cpu, stream in tr.streams.items():
         if stream:
@@ -483,5 +504,6 @@ def prepare(tr):
         raise InputError("no sched events")
     named = [v for e in tr.globally_ordered for k, v in e.f.items() if k in ("target", "orig", "dest", "cpu")]
     tr.nr_cpus = max([tr.nr_cpus] + [v + 1 for v in named])
+    sort_streams(tr)
     tr.chain_breaks = place_gaps(tr)
     return (text_order(tr) if tr.is_text else None) or order(tr)

@@ -34,6 +34,7 @@ class Decisions:
         f.allowed = t.allowed
         f.candidates = candidates(m, t)
         f.share_prev_waker = w.prev_cpu is not None and topo.share_llc(w.waker_cpu, w.prev_cpu)
+        f.prev_idle = False
         if w.prev_cpu in cpus:
             prev = cpus[w.prev_cpu]
             f.prev_others = nr_running(prev, t)
@@ -215,7 +216,7 @@ def report(m, decided, worst_n=20):
             for s in CORE_SCOPES:
                 if f.idle_cores[s]:
                     queued_core[s].add(w, avoidable(m, w, f.missed_core))
-            if w.chosen == w.waker_cpu and f.waker_running >= 2 and f.idle_cores["machine"]:
+            if w.chosen == w.waker_cpu and not w.waker_unknown and f.waker_running >= 2 and f.idle_cores["machine"]:
                 stacked.add(w, avoidable(m, w, f.missed_core))
             if f.missed and a is not None:
                 worst.append((w, a))
@@ -223,10 +224,10 @@ def report(m, decided, worst_n=20):
             for s in CORE_SCOPES:
                 if f.idle_cores[s]:
                     half[s].add(w, avoidable(m, w, f.missed_core))
-        if w.prev_cpu != w.chosen and f.prev_idle:
+        if w.prev_cpu is not None and w.prev_cpu != w.chosen and f.prev_idle:
             elsewhere += 1
             by_distance[topo.distance(w.prev_cpu, w.chosen)] += 1
-            affine += topo.share_llc(w.waker_cpu, w.chosen)
+            affine += not w.waker_unknown and topo.share_llc(w.waker_cpu, w.chosen)
     n = len(decided)
     out = {"decided": n, "queued_on_busy": counted(queued, n)}
     out.update({k: r.json(n) for k, r in rows.items()})
@@ -259,6 +260,9 @@ def worst_entry(m, w, a):
     if f.ran:
         out["ran_pid"], out["ran_comm"] = f.ran[1], f.ran[0]
     out.update(missed_cpu=f.missed[0], missed_idle_ns=(s.end if s.end is not None else m.stop) - s.start)
+    if w.waker_unknown:
+        for k in ("waker_pid", "waker_comm", "waker_cpu"):
+            del out[k]
     if w.outcome == "censored":
         out["censored"] = True
     return {k: v for k, v in out.items() if v is not None}

@@ -30,7 +30,7 @@ def analyse(path, topology_path=None, tasks_path=None, start=None, stop=None, wo
 
 
 def analyse_events(trace, evs, topo, facts, start=None, stop=None, worst=20):
-    end = max(e.ts for e in evs if e.type != "lost" and events.proves(e))
+    end = max(e.ts for e in evs if e.type != "lost")
     if stop is not None:
         evs = [e for e in evs if e.ts <= stop]
     missing = sorted(c for c in trace.streams if c not in topo.present)
@@ -120,7 +120,7 @@ def latencies(m, decided):
             entry[1] += w.t_run - w.t_enq
             if not w.was_running and w.kind == "waking":
                 transit.add(w.t_enq - w.t_wake)
-        if w.class_ == "select" and not w.facts.chosen_unknown:
+        if w.class_ == "select" and not w.facts.chosen_unknown and w.prev_cpu is not None:
             by_place[placement(w)].add(ns)
     tasks = sorted(by_task.items(), key=lambda x: (-sum(x[1][0].values), x[0].pid, x[0].order))
     return {"wakeup": total.latency(True), "queue_wait": queue.latency(True), "transit": transit.latency(True),

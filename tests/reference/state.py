@@ -104,7 +104,7 @@ class Machine:
         self.counts = {}
         self.exec_count = 0
         self.skew = {}
-        self.recording_start = min(e.ts for e in events if e.type != "lost" and proves(e))
+        self.recording_start = min(e.ts for e in events if e.type != "lost")
         self.recording_end = end
         self.overwritten = self.find_overwritten()
         first = {e.cpu: e.ts for e in reversed(events) if e.type != "lost" and proves(e)}
@@ -141,7 +141,8 @@ class Machine:
             if e.type == "sched_switch":
                 switched.add(e.cpu)
         self.quiet_cpus = sum(c not in switched for c in self.topo.online)
-        for c, cpu in self.cpus.items():
+        last = len(self.events)
+        for c, cpu in sorted(self.cpus.items(), key=lambda x: first[x[0]].index if x[0] in first else last):
             ev = first.get(c)
             if c in self.overwritten:
                 cpu.kind = "unknown"
@@ -156,7 +157,9 @@ class Machine:
                     t = self.task(pid, None)
                     if t.state == "UNKNOWN":
                         self.set_state(t, "RUNNING", c)
-                    cpu.current = t
+                        cpu.current = t
+                    else:  # it ran on the CPU whose first record is earlier: who ran here is not known
+                        cpu.kind = "unknown"
         for cpu in self.cpus.values():
             self.touch(cpu)
 
@@ -285,7 +288,7 @@ class Machine:
     # ---- wakeups on their way (rule 15)
 
     def set_pending(self, w):
-        if w.chosen is None or w.kind != "waking" or w.task is None or w.task.waking is not w:
+        if w.chosen is None or w.kind != "waking" or w.task is None or w.task.waking is not w or w.p_state == "RUNNABLE":
             return
         w.task.pending = w
         self.cpus[w.chosen].pending += 1
@@ -513,7 +516,7 @@ class Machine:
 
     def on_sched_process_fork(self, ev):
         t = self.reborn(ev.f["child_pid"])
-        self.inherit(t, self.tasks.get(ev.f["parent_pid"]))
+        self.inherit(t, self.task(ev.f["parent_pid"], ev.f["parent_comm"]) if ev.f["parent_pid"] else None)
         self.task(ev.f["child_pid"], ev.f["child_comm"])
         self.set_state(t, "BLOCKED")
         t.fork_pending = True
@@ -590,6 +593,8 @@ class Machine:
         self.advance(self.stop)
         self.flush()
         for t in self.all_tasks:
+            if t.comm is None:
+                t.comm = self.trace.column.get(t.pid)
             if t.state != "DEAD":
                 t.state_ns[t.state] += self.clip(t.since, self.stop)
                 t.since = self.now
@@ -622,7 +627,8 @@ class Machine:
         w.task = t
         w.prev_cpu = t.seen_run_cpu
         w.waker_unknown = w.context == "hardirq" and ev.cpu == ev.f["target"]
-        known_blocked = (not t.seen or t.lost) and w.prev_cpu is not None and self.cpu_seen_idle(w.prev_cpu, t.lost_seq)
+        where = w.prev_cpu if w.prev_cpu is not None else ev.f["target"]  # a runnable task is woken where it is queued
+        known_blocked = (not t.seen or t.lost) and self.cpu_seen_idle(where, t.lost_seq)
         if t.ghost_cpu is not None or (t.state == "UNKNOWN" and known_blocked):
             self.set_state(t, "BLOCKED")
         w.p_state = t.state

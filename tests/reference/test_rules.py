@@ -462,10 +462,11 @@ class Windows(unittest.TestCase):
         sleeper(b)
         b.wakeup(100000, 0, 20, 1)
         b.switch(100400, 1, 0, 20)
-        b.wakeup(100500, 2, 99, 2, flags=IRQ)  # waker unknown
+        b.wakeup(100500, 2, 99, 2, flags=IRQ)  # waker unknown, previous CPU unknown
         out = b.report()
         self.assertFalse(out["quality"]["has_waking"])
-        self.assertEqual(by_class(out), {"select": 1, "unknown": 1})
+        self.assertEqual(by_class(out), {"select": 2})
+        self.assertEqual((out["wake_affine"]["considered"], out["latency"]["by_placement"]["prev_idle"]["count"]), (1, 1))
         self.assertEqual(out["latency"]["wakeup"]["sum_ns"], 400)
         self.assertEqual(out["latency"]["transit"]["count"], 0)
 
@@ -508,6 +509,7 @@ class Parts(unittest.TestCase):
         self.assertEqual([t.decode(v) for v in (0, 1, 2, 0x100)], [("R", False), ("S", False), ("D", False), ("R", True)])
         t = events.state_table("", "4.14.62")
         self.assertEqual([t.decode(v)[0] for v in (0, 1, 5, 6, 8)], ["R", "S", "X", "Z", "I"])
+        self.assertEqual([events.guess_table(v).mark for v in ({0, 1, 128, 256}, {0, 1, 4096, 130}, {1, 64, 256})], [0x100, 0x1000, 0x100])
         self.assertEqual(events.parse_letters("D|K"), ("D", False))
         self.assertEqual(events.parse_letters("R+"), ("R", True))
 
