@@ -215,16 +215,13 @@ static bool timeline_new(struct wi_session *s, uint32_t kernel, struct wi_err *e
 	return true;
 }
 
-/* What the results do not tell: which types came at all, and what the format can express. */
-static void note_batch(struct wi_session *s, const struct wi_event *ev, int n)
+/* Markers that turn up after the search for them has ended are not used, and said to be there. */
+static void note_late_markers(struct wi_session *s, const struct wi_event *ev, int n)
 {
-	for (int i = 0; i < n; i++) {
-		s->seen |= 1u << ev[i].type;
-		if (!s->preempted_known && ev[i].type == WI_EV_SCHED_SWITCH)
-			s->preempted_known = ev[i].known & WI_KNOWN_PREEMPTED;
-		if (ev[i].type == WI_EV_MARKER && !s->late_markers)
-			s->late_markers = s->machine.topology->flags & WAKEIF_TOPO_FALLBACK && is_chunk(&ev[i]);
-	}
+	if (s->late_markers || !(s->machine.topology->flags & WAKEIF_TOPO_FALLBACK))
+		return;
+	for (int i = 0; i < n; i++)
+		s->late_markers |= is_chunk(&ev[i]);
 }
 
 /* The main loop: events from the source, through the timeline, into the metrics. */
@@ -240,7 +237,7 @@ static bool read_all(struct wi_session *s, struct wi_err *err)
 		n = wi_source_next_batch(s->src, ev, max < BATCH ? max : BATCH, err);
 		if (n <= 0)
 			break;
-		note_batch(s, ev, n);
+		note_late_markers(s, ev, n);
 		if (!wi_timeline_take(s->timeline, ev, n, err))
 			break;
 	}
@@ -255,7 +252,7 @@ bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *want
 	if (!metrics_new(s, wanted, kernel, err) || !timeline_new(s, kernel, err) || !read_all(s, err))
 		return false;
 	wi_progress_end();
-	if (!(s->seen & SCHED_EVENTS))
+	if (!(wi_timeline_quality(s->timeline)->types & SCHED_EVENTS))
 		return wi_err_at(err, WI_EREFUSED, s->o->path, WI_NO_OFFSET,
 				 "no scheduler events in this trace: sched_switch and sched_waking are needed");
 	s->results = wi_metrics_finish(s->metrics, err);
@@ -275,7 +272,7 @@ struct wi_report wi_session_report(const struct wi_session *s)
 		.version = WAKEIF_VERSION,
 		.filter = s->filter,
 		.note = s->note,
-		.preempted_known = s->preempted_known,
+		.preempted_known = wi_timeline_quality(s->timeline)->switch_known & WI_KNOWN_PREEMPTED,
 		.has_facts = s->machine.nr_facts > 0,
 		.nanoseconds = s->o->nanoseconds,
 		.verbose = s->o->verbose,

@@ -24,8 +24,7 @@ struct wi_session {
 	struct wi_timeline *timeline;
 	const struct wi_results *results; /* borrowed from metrics */
 	uint64_t *filter_cpus;		  /* o->cpus in the topology's width */
-	uint32_t seen;			  /* WI_EV_BIT of every type that came */
-	bool preempted_known, late_markers;
+	bool late_markers;
 	char filter[256]; /* in words; "" none */
 	char note[512];	  /* for the report; "" nothing */
 };

@@ -485,22 +485,38 @@ void tl_apply_gaps(struct wi_timeline *tl, uint64_t before_ns)
 	}
 }
 
+void tl_set_alarm(struct wi_timeline *tl)
+{
+	const struct wi_survey *s = tl->opt.survey;
+	uint64_t at = tl->due_ns;
+
+	if (tl->next_gap < s->nr_gaps && s->gaps[tl->next_gap].from_ns < at)
+		at = s->gaps[tl->next_gap].from_ns;
+	if (!tl->in_window && tl->start_ns < at)
+		at = tl->start_ns;
+	if (tl->stop_ns < at)
+		at = tl->stop_ns;
+	tl->alarm_ns = at;
+}
+
+/* What must happen before an event at ts_ns; false: the event lies behind the window. */
+static bool alarm(struct wi_timeline *tl, uint64_t ts_ns)
+{
+	tl_apply_gaps(tl, ts_ns);
+	tl_wakeup_fire(tl, ts_ns);
+	tl->in_window = ts_ns >= tl->start_ns;
+	tl->done = ts_ns > tl->stop_ns;
+	tl_set_alarm(tl);
+	return !tl->done;
+}
+
 void tl_apply(struct wi_timeline *tl, const struct wi_event *ev, const struct wi_placement *p)
 {
-	if (tl->next_gap < tl->opt.survey->nr_gaps)
-		tl_apply_gaps(tl, ev->ts_ns);
-	if (tl->due_ns <= ev->ts_ns)
-		tl_wakeup_fire(tl, ev->ts_ns);
-	if (ev->ts_ns > tl->stop_ns) {
-		tl->done = true;
+	if (ev->ts_ns >= tl->alarm_ns && !alarm(tl, ev->ts_ns))
 		return;
-	}
 	if (ev->ts_ns > tl->now_ns)
 		tl->now_ns = ev->ts_ns;
-	tl->in_window = tl->now_ns >= tl->start_ns;
-	tl->q.recording_end_ns = tl->now_ns;
-	if (tl->in_window)
-		tl->q.events[ev->type]++;
+	tl->q.events[ev->type] += tl->in_window;
 	switch (ev->type) {
 	case WI_EV_SCHED_SWITCH:
 		on_switch(tl, ev);

@@ -65,6 +65,7 @@ struct wi_timeline {
 
 	uint64_t now_ns, start_ns, stop_ns; /* start, stop: the window */
 	bool started, done, in_window;
+	uint64_t alarm_ns; /* no event before this needs more than its own work: next decision, gap, window edge */
 	struct wi_lookahead *la;
 	size_t next_gap;
 
@@ -109,6 +110,7 @@ void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, boo
 /* events.c */
 void tl_apply(struct wi_timeline *tl, const struct wi_event *ev, const struct wi_placement *p);
 void tl_apply_gaps(struct wi_timeline *tl, uint64_t before_ns);
+void tl_set_alarm(struct wi_timeline *tl); /* after anything changed that alarm_ns stands for */
 
 /* tasks.c */
 struct task *tl_task_find(struct wi_timeline *tl, int32_t pid);

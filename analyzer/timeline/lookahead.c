@@ -34,6 +34,8 @@ struct wi_lookahead {
 	uint16_t filter_count[64];
 	uint32_t *await; /* by CPU: entry number that waits for the CPU's next record */
 	uint64_t tail_ns, records, gap_ns;
+	uint32_t types;
+	uint8_t switch_known;
 	bool has_waking, ended;
 };
 
@@ -302,6 +304,7 @@ static bool match(struct wi_lookahead *la, const struct wi_event *ev)
 		break;
 	case WI_EV_SCHED_SWITCH:
 		la->records++;
+		la->switch_known |= ev->known;
 		s = ev->sw.prev_pid ? open_find(la, ev->sw.prev_pid) : NULL;
 		if (s)
 			entry_at(la, s->entry)->p.switched_out = true;
@@ -338,15 +341,28 @@ bool wi_lookahead_take(struct wi_lookahead *la, uint32_t n)
 		return true;
 	la->count += n;
 	la->tail_ns = ev[n - 1].ts_ns;
-	if (!la->has_waking)
-		return true;
+	uint32_t types = la->types;
 	for (uint32_t i = 0; i < n; i++) {
+		types |= 1u << ev[i].type;
+		if (!la->has_waking)
+			continue;
 		if (la->await[ev[i].cpu] != NO_ENTRY && ev[i].type != WI_EV_LOST && ev[i].type != WI_EV_MARKER)
 			note_waker_record(la, &ev[i]);
 		if (!match(la, &ev[i]))
 			return false;
 	}
+	la->types = types;
 	return true;
+}
+
+uint32_t wi_lookahead_types(const struct wi_lookahead *la)
+{
+	return la->types;
+}
+
+uint8_t wi_lookahead_switch_known(const struct wi_lookahead *la)
+{
+	return la->switch_known;
 }
 
 bool wi_lookahead_push(struct wi_lookahead *la, const struct wi_event *ev)

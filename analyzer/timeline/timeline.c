@@ -14,6 +14,7 @@ static void start(struct wi_timeline *tl)
 
 	tl->started = true;
 	tl->now_ns = s->recording_start_ns;
+	tl_set_alarm(tl);
 	for (uint32_t c = 0; c < tl->nr_cpus; c++) {
 		struct cpu *cpu = &tl->cpu[c];
 		int32_t pid = c < s->nr_cpus ? s->first_pid[c] : -1;
@@ -91,6 +92,7 @@ bool wi_timeline_take(struct wi_timeline *tl, const struct wi_event *ev, int nr,
 					 "the record names CPU %u, which the topology lacks: %s", foreign_cpu(tl, &ev[i]), tl->topo->source);
 	if (!wi_lookahead_take(tl->la, (uint32_t)nr))
 		return wi_err_nomem(err);
+	tl->q.types = wi_lookahead_types(tl->la);
 	return drain(tl, err);
 }
 
@@ -162,6 +164,8 @@ bool wi_timeline_finish(struct wi_timeline *tl, struct wi_err *err)
 	if (tl->done && tl->stop_ns > tl->now_ns)
 		tl->now_ns = tl->stop_ns; /* the window goes on to the time asked for, as the trace does */
 	tl->done = true;
+	tl->q.switch_known = wi_lookahead_switch_known(tl->la);
+	tl->q.recording_end_ns = tl->now_ns;
 	tl->q.recording_start_ns = tl->opt.survey->recording_start_ns;
 	tl->q.window_start_ns = tl->start_ns < tl->now_ns ? tl->start_ns : tl->now_ns;
 	tl->q.window_end_ns = tl->now_ns;

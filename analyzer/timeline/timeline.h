@@ -148,6 +148,8 @@ struct wi_skew {
 };
 
 struct wi_timeline_quality {
+	uint32_t types;	       /* bits WI_EV_BIT of all events read, also outside the window */
+	uint8_t switch_known;  /* enum wi_event_known that some sched_switch had */
 	uint64_t events[WI_NR_EVENT_TYPES]; /* in the window */
 	uint64_t lost_marks, lost_events;   /* gaps marked by the buffer, and records lost where it says how many */
 	uint64_t chain_breaks;

@@ -50,6 +50,8 @@ static bool due_insert(struct wi_timeline *tl, struct open_wakeup *o)
 		tl->due[i] = tl->due[i - 1];
 	tl->due[i] = o;
 	tl->due_ns = tl->due[0]->placement.dec_ns;
+	if (tl->due_ns < tl->alarm_ns)
+		tl->alarm_ns = tl->due_ns;
 	return true;
 }
 
