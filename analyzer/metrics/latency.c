@@ -207,6 +207,34 @@ void m_latency_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_o
 		split_count(m, row_of_waker(m, w), measured ? &wakeup_ns : NULL, queue_wait_ns);
 }
 
+static int cmp_cpu_row(const void *a, const void *b)
+{
+	const struct wi_split_row *x = a, *y = b;
+
+	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
+}
+
+static int cmp_waker_row(const void *a, const void *b, void *names)
+{
+	const struct wi_split_row *x = a, *y = b;
+
+	if (x->wakeup.sum_ns != y->wakeup.sum_ns)
+		return x->wakeup.sum_ns > y->wakeup.sum_ns ? -1 : 1;
+	if (x->context != y->context)
+		return x->context < y->context ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return strcmp(wi_names_get(names, x->comm), wi_names_get(names, y->comm));
+}
+
+static void sort_splits(struct wi_latency_results *r, struct wi_names *names)
+{
+	if (r->nr_by_cpu)
+		qsort(r->by_cpu, r->nr_by_cpu, sizeof(*r->by_cpu), cmp_cpu_row);
+	if (r->nr_by_waker)
+		qsort_r(r->by_waker, r->nr_by_waker, sizeof(*r->by_waker), cmp_waker_row, names);
+}
+
 /* The splits become rows of the results, with the results' names. */
 static bool split_finish(struct wi_metrics *m, struct m_split *s, struct wi_names *names, struct wi_split_row **out,
 			 size_t *nr)
@@ -237,8 +265,11 @@ bool m_latency_finish(struct wi_metrics *m, struct wi_results *r)
 	for (int c = 0; c < WAKEIF_NR_CLASSES; c++)
 		if (!wi_hist_merge(&r->latency.wakeup, &r->latency.by_class[c]))
 			return false;
-	return split_finish(m, &l->by_cpu, r->names, &r->latency.by_cpu, &r->latency.nr_by_cpu) &&
-	       split_finish(m, &l->by_waker, r->names, &r->latency.by_waker, &r->latency.nr_by_waker);
+	if (!split_finish(m, &l->by_cpu, r->names, &r->latency.by_cpu, &r->latency.nr_by_cpu) ||
+	    !split_finish(m, &l->by_waker, r->names, &r->latency.by_waker, &r->latency.nr_by_waker))
+		return false;
+	sort_splits(&r->latency, r->names);
+	return true;
 }
 
 /* ---- results ---- */
@@ -255,26 +286,6 @@ void wi_wakeup_results_merge(struct wi_wakeup_results *into, const struct wi_wak
 	into->died += from->died;
 	into->replaced += from->replaced;
 	into->unknown += from->unknown;
-}
-
-static int cmp_cpu_row(const void *a, const void *b)
-{
-	const struct wi_split_row *x = a, *y = b;
-
-	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
-}
-
-static int cmp_waker_row(const void *a, const void *b, void *names)
-{
-	const struct wi_split_row *x = a, *y = b;
-
-	if (x->wakeup.sum_ns != y->wakeup.sum_ns)
-		return x->wakeup.sum_ns > y->wakeup.sum_ns ? -1 : 1;
-	if (x->context != y->context)
-		return x->context < y->context ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return strcmp(wi_names_get(names, x->comm), wi_names_get(names, y->comm));
 }
 
 /* Adds the rows of from; rows with one key become one. from's names are already into's. */
@@ -320,10 +331,8 @@ bool wi_latency_results_merge(struct wi_latency_results *into, struct wi_names *
 		ok = wi_hist_merge(&into->by_placement[p], &from->by_placement[p]);
 	ok = ok && split_merge(&into->by_cpu, &into->nr_by_cpu, from->by_cpu, from->nr_by_cpu, names, from_names) &&
 	     split_merge(&into->by_waker, &into->nr_by_waker, from->by_waker, from->nr_by_waker, names, from_names);
-	if (ok && into->nr_by_cpu)
-		qsort(into->by_cpu, into->nr_by_cpu, sizeof(*into->by_cpu), cmp_cpu_row);
-	if (ok && into->nr_by_waker)
-		qsort_r(into->by_waker, into->nr_by_waker, sizeof(*into->by_waker), cmp_waker_row, names);
+	if (ok)
+		sort_splits(into, names);
 	return ok;
 }
 

@@ -768,7 +768,8 @@ static void check_worst(struct mx_oracle *o, const struct wi_results *r)
 	for (int i = 0; i < o->nr_judged; i++)
 		if (o->judged[i].measured && o->judged[i].queued && o->judged[i].missed != UINT32_MAX)
 			o->judged[nr++] = o->judged[i];
-	qsort(o->judged, (size_t)nr, sizeof(*o->judged), worse);
+	if (nr)
+		qsort(o->judged, (size_t)nr, sizeof(*o->judged), worse);
 	o->nr_judged = nr;
 	SAME("rows of worst", (size_t)nr < r->missed.max_worst ? (size_t)nr : r->missed.max_worst, r->missed.nr_worst);
 	for (size_t i = 0; i < r->missed.nr_worst; i++) {
