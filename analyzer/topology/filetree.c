@@ -13,10 +13,16 @@ struct chunk {
 	char data[];
 };
 
+/* Hash table: index + 1 into file, 0 = free; and the hash, so that most strangers are told apart without their names.
+ */
+struct slot {
+	uint32_t index, hash;
+};
+
 struct wi_filetree {
 	struct wi_file *file;
 	size_t nr, cap;
-	uint32_t *slot; /* hash table: index + 1 into file; 0 = free */
+	struct slot *slot;
 	size_t nr_slots;
 	struct chunk *chunks;
 	size_t bytes;
@@ -72,23 +78,37 @@ static char *keep(struct wi_filetree *t, const void *bytes, size_t len)
 	return at;
 }
 
-static uint64_t hash(const char *s)
+static uint32_t hash(const char *s)
 {
 	uint64_t h = 0xcbf29ce484222325ull;
 
 	for (; *s; s++)
 		h = (h ^ (unsigned char)*s) * 0x100000001b3ull;
-	return h ^ h >> 29;
+	return (uint32_t)(h ^ h >> 32);
 }
 
-/* The slot that holds path, or the free one where it belongs. */
-static size_t find_slot(const struct wi_filetree *t, const char *path)
+/* The slot that holds path, whose hash is h, or the free one where it belongs. */
+static struct slot *find_slot(const struct wi_filetree *t, const char *path, uint32_t h)
 {
-	size_t i = hash(path) & (t->nr_slots - 1);
+	size_t i = h & (t->nr_slots - 1);
 
-	while (t->slot[i] && strcmp(t->file[t->slot[i] - 1].path, path) != 0)
+	while (t->slot[i].index && (t->slot[i].hash != h || strcmp(t->file[t->slot[i].index - 1].path, path) != 0))
 		i = (i + 1) & (t->nr_slots - 1);
-	return i;
+	return &t->slot[i];
+}
+
+/* Paths in the old table differ from one another: only free slots are looked for. */
+static void move_slots(struct slot *to, size_t nr_to, const struct slot *from, size_t nr_from)
+{
+	for (size_t k = 0; k < nr_from; k++) {
+		size_t i = from[k].hash & (nr_to - 1);
+
+		if (!from[k].index)
+			continue;
+		while (to[i].index)
+			i = (i + 1) & (nr_to - 1);
+		to[i] = from[k];
+	}
 }
 
 static bool grow(struct wi_filetree *t, struct wi_err *err)
@@ -99,15 +119,14 @@ static bool grow(struct wi_filetree *t, struct wi_err *err)
 	if (!file)
 		return wi_err_nomem(err);
 	t->file = file;
-	uint32_t *slot = calloc(nr_slots, sizeof(*slot));
+	struct slot *slot = calloc(nr_slots, sizeof(*slot));
 	if (!slot)
 		return wi_err_nomem(err);
+	move_slots(slot, nr_slots, t->slot, t->nr_slots);
 	free(t->slot);
 	t->slot = slot;
 	t->nr_slots = nr_slots;
 	t->cap = cap;
-	for (size_t i = 0; i < t->nr; i++)
-		t->slot[find_slot(t, t->file[i].path)] = (uint32_t)i + 1;
 	return true;
 }
 
@@ -184,9 +203,10 @@ bool wi_filetree_add(struct wi_filetree *t, const char *path, const void *bytes,
 	if (!copy)
 		return wi_err_nomem(err);
 	t->bytes += len;
-	size_t slot = find_slot(t, name);
-	if (t->slot[slot]) {
-		struct wi_file *f = &t->file[t->slot[slot] - 1];
+	uint32_t h = hash(name);
+	struct slot *slot = find_slot(t, name, h);
+	if (slot->index) {
+		struct wi_file *f = &t->file[slot->index - 1];
 
 		f->bytes = copy;
 		f->len = len;
@@ -201,7 +221,7 @@ bool wi_filetree_add(struct wi_filetree *t, const char *path, const void *bytes,
 	free(t->order);
 	t->order = NULL;
 	t->file[t->nr] = (struct wi_file){ own, copy, len };
-	t->slot[slot] = (uint32_t)++t->nr;
+	*slot = (struct slot){ (uint32_t)++t->nr, h };
 	return true;
 }
 
@@ -209,7 +229,7 @@ const char *wi_filetree_get(const struct wi_filetree *t, const char *path, size_
 {
 	if (!t->nr)
 		return NULL;
-	uint32_t i = t->slot[find_slot(t, path)];
+	uint32_t i = find_slot(t, path, hash(path))->index;
 	if (!i)
 		return NULL;
 	if (len)

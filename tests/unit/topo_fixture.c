@@ -76,7 +76,7 @@ static char *cpus_of(const struct sizes *s, unsigned first, unsigned nr, bool he
 static void put_mask(struct wi_filetree *t, const struct tf_machine *m, const struct sizes *s, const char *path,
 		     const char *suffix, unsigned first, unsigned nr)
 {
-	char *text = cpus_of(s, first, nr, m->hex_only), full[200];
+	char *text = cpus_of(s, first, nr, m->hex_only), full[256];
 
 	snprintf(full, sizeof(full), "%s%s", path, m->hex_only ? "" : suffix);
 	put(t, full, text);
