@@ -220,7 +220,7 @@ class Archives(unittest.TestCase):
             archive = os.path.join(d, "sub", "h.tar")
             os.mkdir(os.path.join(d, "sub"))
             with tarfile.open(archive, "w") as tar:
-                for name in ("../out", "/tmp/wakeif-out", "m/../../out", "m/sys/devices/system/cpu/online"):
+                for name in ("../out", os.path.join(d, "absolute"), "m/../../out", "m/sys/devices/system/cpu/online"):
                     info = tarfile.TarInfo(name)
                     info.size = 4
                     tar.addfile(info, io.BytesIO(b"0-1\n"))
@@ -230,7 +230,6 @@ class Archives(unittest.TestCase):
             t = topology(archive)
             self.assertEqual(online(t), {0, 1})
             self.assertEqual(sorted(os.listdir(d)), ["sub"])
-            self.assertFalse(os.path.exists("/tmp/wakeif-out"))
 
     def test_bomb(self):
         """A gigabyte of zeros in a megabyte is refused in bounded memory."""
