@@ -266,14 +266,13 @@ static void on_waking(struct wi_timeline *tl, const struct wi_event *ev, const s
 		tl_repair(tl, &tl->q.repairs.unresolved);
 	t->pub.prio = ev->wk.prio;
 	if (t->wakeup) {
-		if (t->pub.state == WI_TASK_RUNNABLE) { /* it waits already, since an earlier wakeup */
-			o->duplicate = true;
-			tl_repair(tl, &tl->q.repairs.duplicate_waking);
-			return;
-		}
+		tl_repair(tl, &tl->q.repairs.duplicate_waking);
 		if (!t->wakeup->enqueued)
 			tl_repair(tl, &tl->q.repairs.waking_without_wakeup);
-		tl_repair(tl, &tl->q.repairs.duplicate_waking);
+		if (t->pub.state == WI_TASK_RUNNABLE || t->pub.state == WI_TASK_WAKING) { /* the wait is that of the first */
+			o->duplicate = true;
+			return;
+		}
 		tl_wakeup_close(tl, t->wakeup, WI_OUT_REPLACED);
 	}
 	t->wakeup = o;
