@@ -472,6 +472,24 @@ static void same_tree_same_bytes(void **state)
 	wi_filetree_free(b);
 }
 
+/* A folder of its own: the names below are fixed, and two of these may run at once. */
+static char own[4096];
+
+static int enter(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	(void)state;
+	snprintf(own, sizeof(own), "%s/topo-files-XXXXXX", tmp && *tmp ? tmp : P_tmpdir);
+	return !mkdtemp(own) || chdir(own);
+}
+
+static int leave(void **state)
+{
+	(void)state;
+	return chdir("..") || rmdir(own);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -490,5 +508,5 @@ int main(void)
 		cmocka_unit_test(same_tree_same_bytes),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, enter, leave);
 }
