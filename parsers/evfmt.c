@@ -157,31 +157,31 @@ static bool is_word(char c)
 }
 
 /*
- * A declaration of the plain kind: words, "*" and "[]" between them, then the name with an optional "[N]". Ends at the
- * semicolon. NULL: anything else.
+ * A declaration of the plain kind: words, "*" and "[]" between them, then the name with an optional "[N]"; at least a
+ * type and a name. Returns the semicolon behind it, NULL for anything else.
  */
 static const char *skip_declaration(const char *p, const char *end)
 {
-	bool word = false;
+	int words = 0;
 
-	while (p < end && *p != ';') {
+	for (char last = ' '; p < end && *p != ';'; last = *p++) {
 		if (is_word(*p)) {
-			word = true;
-			p++;
+			words += !is_word(last);
 			continue;
 		}
 		if (*p == '[') {
-			for (p++; p < end && *p >= '0' && *p <= '9'; p++)
-				;
-			if (!word || p == end || *p++ != ']')
+			const char *open = p++;
+
+			while (p < end && *p >= '0' && *p <= '9')
+				p++;
+			if (!words || end - p < 2 || *p != ']' || (p > open + 1 && p[1] != ';'))
 				return NULL;
 			continue;
 		}
-		if ((*p != ' ' && *p != '*') || !word)
+		if ((*p != ' ' && *p != '*') || !words)
 			return NULL;
-		p++;
 	}
-	return p < end && word && (is_word(p[-1]) || p[-1] == ']') ? p : NULL;
+	return p < end && words >= 2 && (is_word(p[-1]) || p[-1] == ']') ? p : NULL;
 }
 
 /* "LABEL:N;" behind an optional tab. NULL: not there, or a number of more than five digits. */
