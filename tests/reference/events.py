@@ -59,6 +59,7 @@ class Trace:
         self.unknown_letters = 0
         self.globally_ordered = []  # text: every event in the file's order
         self.is_text = False
+        self.texts = []  # of marker events, in order
         self.time_res_ns = 1
         self.clock = ""
 
@@ -244,6 +245,8 @@ def read_tracedat(path):
         if not fm:
             raise InputError("no flags: %r" % lline)
         flags = flags_value(fm[1], ts)
+        if type_ == "print":
+            tr.texts.append(body or "")
         pending.setdefault(buf or "", []).append(("ev", int(cpu), stamp_ns(ts), type_, int(pid), comm.strip(), flags, (body or "").lstrip(" ")))
     chosen = choose_buffer(pending)
     for item in pending.get(chosen, []):
@@ -329,6 +332,8 @@ def read_text(path):
             tr.marks.append((int(m[1]), n))
             tr.add(Event(None, int(m[1]), "lost", None, None, None, {"nr": n}))
             continue
+        if "wakeif/1 " in line:
+            tr.texts.append(line)
         ev = text_line(line, table, tr)
         if ev is False:
             tr.unparsed += 1

@@ -12,6 +12,7 @@ import affine
 import continuous
 import events
 import idle
+import markers
 import missed
 import smt
 import state
@@ -25,8 +26,10 @@ PLACEMENTS = ("prev_idle", "prev_busy", "idle_core", "idle_sibling_busy", "busy"
 
 def analyse(path, topology_path=None, tasks_path=None, start=None, stop=None, worst=20):
     trace, evs = events.load(path)
-    topo = topology.load(topology_path, trace.nr_cpus)
-    return analyse_events(trace, evs, topo, topology.load_tasks(tasks_path), start, stop, worst)
+    told = markers.files(trace.texts) or {}
+    topo = topology.from_markers(told) if told and not topology_path else topology.load(topology_path, trace.nr_cpus)
+    facts = topology.parse_tasks(told.get("tasks", "")) if told and not tasks_path else topology.load_tasks(tasks_path)
+    return analyse_events(trace, evs, topo, facts, start, stop, worst)
 
 
 def analyse_events(trace, evs, topo, facts, start=None, stop=None, worst=20):

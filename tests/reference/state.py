@@ -157,6 +157,7 @@ class Machine:
                     t = self.task(pid, None)
                     if t.state == "UNKNOWN":
                         self.set_state(t, "RUNNING", c)
+                        t.run_comm = t.label()
                         cpu.current = t
                     else:  # it ran on the CPU whose first record is earlier: who ran here is not known
                         cpu.kind = "unknown"
@@ -346,7 +347,7 @@ class Machine:
         if t.state == "RUNNING" and t.cpu != ev.cpu:
             self.note_skew(t, ev)
             return
-        if t.state == "RUNNABLE" and t.open:
+        if t.state in ("RUNNABLE", "WAKING") and t.open:  # it ran unseen
             self.close(t, "replaced")
         if f["preempted"] and self.in_window():
             t.preempted += 1
@@ -481,7 +482,7 @@ class Machine:
                 self.close(t, "running")
             return
         if t.can_migrate() and t.cpu != target:
-            self.migrated(t, t.cpu, target, inferred=True, placement=True)
+            self.migrated(t, t.cpu, target, inferred=True, placement=w is not None)
         self.set_state(t, "RUNNABLE", target)
 
     def on_sched_wakeup_new(self, ev):

@@ -12,6 +12,7 @@ import continuous
 import events
 import hist
 import invariants
+import markers
 import report
 import topology
 
@@ -497,6 +498,12 @@ class Parts(unittest.TestCase):
     def test_matching(self):
         edges = {"a": [1], "b": [1, 2], "c": [1]}
         self.assertEqual(continuous.matching("abc", edges.__getitem__), 2)
+
+    def test_markers(self):
+        texts = ["x: wakeif/1 a1 2/2 0-1\\n;|\n", "wakeif/1 b 1/3 lost|", "wakeif/1 a1 1/2 0,1@sys/cpu%/l=0-1;2-3@=2-3\\x3b;@tasks=tid\\tpid\\n7\\t|"]
+        self.assertEqual(markers.files(texts), {"sys/cpu0/l": "0-1", "sys/cpu1/l": "0-1", "sys/cpu2/l": "2-3;", "sys/cpu3/l": "2-3;",
+                                                "tasks": "tid\tpid\n7\t0-1\n"})
+        self.assertIsNone(markers.files(texts[1:2]))
 
     def test_lists(self):
         self.assertEqual(topology.parse_list("0-3,8,10-14:2\n"), {0, 1, 2, 3, 8, 10, 12, 14})

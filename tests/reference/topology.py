@@ -91,6 +91,12 @@ def from_tar(path):
     return from_sysfs(files, "sysfs")
 
 
+def from_markers(files):
+    """files: paths from the root"""
+    cut = len("sys/devices/system/")
+    return from_sysfs({p[cut:]: c.strip() for p, c in files.items() if p.startswith("sys/devices/system/")}, "markers")
+
+
 def from_sysfs(files, source):
     nums = sorted({int(m[1]) for m in (re.match(r"cpu/cpu(\d+)/", n) for n in files) if m})
     present = parse_list(files.get("cpu/present", "")) or set(nums)
@@ -178,16 +184,25 @@ class Fact:
 
 def load_tasks(path):
     """TSV with the header tid pid comm prio nice policy rtprio cpu allowed cgroup autogroup -> {tid: Fact}"""
-    facts = {}
     if path is None:
-        return facts
+        return {}
     with open(path, encoding="utf-8", errors="replace") as f:
-        cols = f.readline().rstrip("\n").split("\t")
-        for line in f:
-            r = dict(zip(cols, line.rstrip("\n").split("\t")))
-            if not r.get("tid", "").isdigit():
-                continue
-            policy = r.get("policy", "")
-            facts[int(r["tid"])] = Fact(int(r["pid"]) if r.get("pid", "").isdigit() else 0, int(policy) if policy.isdigit() else None,
-                                        frozenset(parse_list(r.get("allowed", ""))) or None, r.get("cgroup") or None)
+        return parse_tasks(f.read())
+
+
+POLICIES = {"OTHER": 0, "FIFO": 1, "RR": 2, "BATCH": 3, "IDLE": 5, "DEADLINE": 6}
+
+
+def parse_tasks(text):
+    facts = {}
+    lines = [x for x in text.split("\n") if x and x[0] != "#"]
+    cols = lines[0].split("\t") if lines else []
+    for line in lines[1:]:
+        r = dict(zip(cols, line.split("\t")))
+        if not r.get("tid", "").isdigit():
+            continue
+        policy = r.get("policy", "")
+        facts[int(r["tid"])] = Fact(int(r["pid"]) if r.get("pid", "").isdigit() else 0,
+                                    int(policy) if policy.isdigit() else POLICIES.get(policy.replace("SCHED_", "").upper()),
+                                    frozenset(parse_list(r.get("allowed", ""))) or None, r.get("cgroup") or None)
     return facts
