@@ -25,6 +25,7 @@ void m_latency_fini(struct wi_metrics *m)
 {
 	split_fini(&m->latency.by_cpu);
 	split_fini(&m->latency.by_waker);
+	wi_hist_fini(&m->latency.placed_unknown);
 	wi_latency_results_fini(&m->latency.r);
 }
 
@@ -168,6 +169,14 @@ static void count_outcome(struct wi_wakeup_results *r, const struct wi_wakeup *w
 	}
 }
 
+/* Decided wakeups are counted by placement, which adds up to their class. */
+static struct wi_hist *histogram_of(struct m_latency *l, const struct wi_wakeup *w, const struct m_wake *d)
+{
+	if (!d->decided)
+		return &l->r.by_class[w->pub.class_];
+	return d->placement < WI_NR_PLACEMENTS ? &l->r.by_placement[d->placement] : &l->placed_unknown;
+}
+
 void m_latency_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_outcome outcome, const struct m_wake *d,
 		      uint32_t task)
 {
@@ -179,9 +188,7 @@ void m_latency_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_o
 	if (measured) {
 		wakeup_ns = w->run_ns - start;
 		uint32_t index = wi_hist_index(wakeup_ns);
-		m_hist_add_at(m, &l->r.by_class[w->pub.class_], wakeup_ns, index);
-		if (d->decided && d->placement < WI_NR_PLACEMENTS)
-			m_hist_add_at(m, &l->r.by_placement[d->placement], wakeup_ns, index);
+		m_hist_add_at(m, histogram_of(l, w, d), wakeup_ns, index);
 	}
 	if (measured && w->enq_ns <= w->run_ns) {
 		queue_wait_ns = w->run_ns - w->enq_ns;
@@ -262,6 +269,11 @@ bool m_latency_finish(struct wi_metrics *m, struct wi_results *r)
 	r->wakeups = l->wakeups;
 	r->latency = l->r; /* with its memory */
 	l->r = (struct wi_latency_results){ 0 };
+	for (int p = 0; p < WI_NR_PLACEMENTS; p++)
+		if (!wi_hist_merge(&r->latency.by_class[WAKEIF_SELECT], &r->latency.by_placement[p]))
+			return false;
+	if (!wi_hist_merge(&r->latency.by_class[WAKEIF_SELECT], &l->placed_unknown))
+		return false;
 	for (int c = 0; c < WAKEIF_NR_CLASSES; c++)
 		if (!wi_hist_merge(&r->latency.wakeup, &r->latency.by_class[c]))
 			return false;

@@ -259,6 +259,8 @@ static uint8_t find_idle_cores(const struct wi_metrics *m, const struct sight *s
 {
 	uint8_t found = 0;
 
+	if (wi_mask_empty(s->idle_core, s->words))
+		return 0;
 	for (int i = 0; i < WI_NR_WIDE; i++)
 		if (found || any3(s->idle_core, span_of(m, wide_scope[i], c), s->cand, s->words))
 			found |= (uint8_t)(1 << i); /* scopes contain each other */

@@ -269,7 +269,11 @@ struct m_smt {
 	bool level_used[WAKEIF_NR_SCOPES];
 	uint64_t *pair_key, *pair_ns;
 	uint32_t nr_pairs, cap_pairs;
-	uint32_t *pair_hash, pair_hash_mask;
+	struct m_pair_hash {
+		uint64_t key;
+		uint32_t index; /* plus one; 0 empty */
+	} * pair_hash;
+	uint32_t pair_hash_mask;
 	uint64_t folded_ns;
 };
 
@@ -320,7 +324,8 @@ struct m_split {
 
 struct m_latency {
 	struct wi_wakeup_results wakeups;
-	struct wi_latency_results r;
+	struct wi_latency_results r;   /* by_class[SELECT] and wakeup are added up at the end */
+	struct wi_hist placed_unknown; /* decided, placement not known */
 	struct m_split by_cpu, by_waker;
 };
 

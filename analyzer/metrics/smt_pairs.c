@@ -11,19 +11,24 @@ static uint32_t key_hash(uint64_t key)
 	return (uint32_t)((key ^ key >> 29) * 0x9e3779b97f4a7c15ull >> 32);
 }
 
+static void hash_put(struct m_pair_hash *hash, uint32_t mask, uint64_t key, uint32_t index)
+{
+	uint32_t h = key_hash(key) & mask;
+
+	while (hash[h].index)
+		h = (h + 1) & mask;
+	hash[h] = (struct m_pair_hash){ key, index + 1 };
+}
+
 static bool hash_grow(struct m_smt *s)
 {
-	uint32_t size = (s->pair_hash_mask + 1) * 2, *hash = calloc(size, sizeof(*hash));
+	uint32_t size = (s->pair_hash_mask + 1) * 2;
+	struct m_pair_hash *hash = calloc(size, sizeof(*hash));
 
 	if (!hash)
 		return false;
-	for (uint32_t i = 0; i < s->nr_pairs; i++) {
-		uint32_t h = key_hash(s->pair_key[i]) & (size - 1);
-
-		while (hash[h])
-			h = (h + 1) & (size - 1);
-		hash[h] = i + 1;
-	}
+	for (uint32_t i = 0; i < s->nr_pairs; i++)
+		hash_put(hash, size - 1, s->pair_key[i], i);
 	free(s->pair_hash);
 	s->pair_hash = hash;
 	s->pair_hash_mask = size - 1;
@@ -47,26 +52,30 @@ static bool reserve(struct m_smt *s)
 	return true;
 }
 
-uint32_t m_pair_index(struct wi_metrics *m, uint64_t key)
+static uint32_t pair_add(struct wi_metrics *m, uint64_t key)
 {
 	struct m_smt *s = &m->smt;
-	uint32_t h = key_hash(key) & s->pair_hash_mask;
 
-	for (; s->pair_hash[h]; h = (h + 1) & s->pair_hash_mask)
-		if (s->pair_key[s->pair_hash[h] - 1] == key)
-			return s->pair_hash[h] - 1;
 	if (s->nr_pairs == MAX_PAIRS)
 		return NONE;
-	if (!reserve(s) || ((s->nr_pairs + 1) * 2 > s->pair_hash_mask && !hash_grow(s))) {
+	if (!reserve(s) || ((s->nr_pairs + 1) * 4 > s->pair_hash_mask && !hash_grow(s))) {
 		m->failed = true;
 		return NONE;
 	}
-	for (h = key_hash(key) & s->pair_hash_mask; s->pair_hash[h];)
-		h = (h + 1) & s->pair_hash_mask;
 	s->pair_key[s->nr_pairs] = key;
 	s->pair_ns[s->nr_pairs] = 0;
-	s->pair_hash[h] = ++s->nr_pairs;
-	return s->nr_pairs - 1;
+	hash_put(s->pair_hash, s->pair_hash_mask, key, s->nr_pairs);
+	return s->nr_pairs++;
+}
+
+uint32_t m_pair_index(struct wi_metrics *m, uint64_t key)
+{
+	const struct m_smt *s = &m->smt;
+
+	for (uint32_t h = key_hash(key) & s->pair_hash_mask; s->pair_hash[h].index; h = (h + 1) & s->pair_hash_mask)
+		if (s->pair_hash[h].key == key)
+			return s->pair_hash[h].index - 1;
+	return pair_add(m, key);
 }
 
 /* Name id, in the results' table, of a group number of smt.c. */
