@@ -135,7 +135,7 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 		.run_cpu = WI_CPU_NONE,
 		.run_after_pid = -1,
 		.moved = p->chosen_cpu != WI_CPU_NONE && p->chosen_cpu != prev_cpu,
-		.was_running = t->pub.state == WI_TASK_RUNNING && p->switched_out,
+		.was_running = t->pub.state == WI_TASK_RUNNING && p->switched_out && (p->source == WI_CHOSEN_WAKEUP || p->moved),
 		.in_window = ev->ts_ns >= tl->start_ns && ev->ts_ns <= tl->stop_ns,
 	};
 	describe_waker(tl, &o->w, ev);
@@ -245,6 +245,10 @@ void tl_wakeup_fire_one(struct wi_timeline *tl, struct open_wakeup *o)
 		tl->obs.decision(tl->obs.ctx, tl->now_ns, w);
 	if (o->duplicate) {
 		tl_wakeup_close(tl, o, WI_OUT_REPLACED);
+		return;
+	}
+	if (t->wakeup == o && o->state_at_wake == WI_TASK_RUNNING && !w->was_running && o->placement.source != WI_CHOSEN_WAKEUP && !o->enqueued) {
+		tl_wakeup_close(tl, o, WI_OUT_RUNNING); /* it ran on, and no sched_wakeup will say so */
 		return;
 	}
 	bool on_its_way = t->wakeup == o && !o->enqueued && w->chosen_cpu < tl->nr_cpus && w->pub.class_ != WAKEIF_SELF &&

@@ -346,6 +346,14 @@ static void woken_twice(void **state)
 		  "C 19010 200 replaced\nC 19100 200 run latency 10100 on 1 after 0\n");
 }
 
+/* The same recording: woken while running, it runs on; its later sleep and waking are another wakeup. */
+static void woken_while_running(void **state)
+{
+	(void)state;
+	tl_expect(&plain, "1000 0 100 other\n1000 1 200 other\n9000 0 100 waking 200 1\n10000 1 200 switch S 0\n19000 0 100 waking 200 1\n19100 1 0 switch R 200\n", "C",
+		  "C 9010 200 running\nC 19100 200 run latency 100 on 1 after 0\n");
+}
+
 /* scx 1318 (reports A 53): open at the end is censored; the window may end before the trace does. */
 static void censored(void **state)
 {
@@ -404,7 +412,7 @@ int main(void)
 		cmocka_unit_test(class_unknown_wakee), cmocka_unit_test(forked),	     cmocka_unit_test(pid_reuse),
 		cmocka_unit_test(idle_task_is_no_task), cmocka_unit_test(gap),		     cmocka_unit_test(ghosts_and_throttling),
 		cmocka_unit_test(inferred_migration),  cmocka_unit_test(skew),		     cmocka_unit_test(only_wakeups),
-		cmocka_unit_test(duplicates),	       cmocka_unit_test(woken_twice),	       cmocka_unit_test(censored),	     cmocka_unit_test(unresolved),
+		cmocka_unit_test(duplicates),	       cmocka_unit_test(woken_twice),	     cmocka_unit_test(woken_while_running),	       cmocka_unit_test(censored),	     cmocka_unit_test(unresolved),
 		cmocka_unit_test(exec_by_thread),      cmocka_unit_test(late_start),	     cmocka_unit_test(switch_only),
 		      cmocka_unit_test(moved_wakeup),
 	};
