@@ -501,8 +501,8 @@ void tl_set_alarm(struct wi_timeline *tl)
 /* What must happen before an event at ts_ns; false: the event lies behind the window. */
 static bool alarm(struct wi_timeline *tl, uint64_t ts_ns)
 {
-	tl_apply_gaps(tl, ts_ns);
-	tl_wakeup_fire(tl, ts_ns);
+	tl_apply_gaps(tl, ts_ns < tl->stop_ns ? ts_ns : tl->stop_ns);
+	tl_wakeup_fire(tl, ts_ns < tl->stop_ns ? ts_ns : tl->stop_ns);
 	tl->in_window = ts_ns >= tl->start_ns;
 	tl->done = ts_ns > tl->stop_ns;
 	tl_set_alarm(tl);
