@@ -162,6 +162,7 @@ static bool is_word(char c)
  */
 static const char *skip_declaration(const char *p, const char *end)
 {
+	const bool loc = end - p > 11 && (!memcmp(p, "__data_loc ", 11) || !memcmp(p, "__rel_loc ", 10));
 	int words = 0;
 
 	for (char last = ' '; p < end && *p != ';'; last = *p++) {
@@ -174,7 +175,7 @@ static const char *skip_declaration(const char *p, const char *end)
 
 			while (p < end && *p >= '0' && *p <= '9')
 				p++;
-			if (!words || end - p < 2 || *p != ']' || (p > open + 1 && p[1] != ';'))
+			if (!words || end - p < 2 || *p != ']' || (p[1] != ';' && (p > open + 1 || !loc)))
 				return NULL;
 			continue;
 		}

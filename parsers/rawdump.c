@@ -125,6 +125,7 @@ static int next_block(void *ctx, uint32_t i, struct wi_rb_block *out, struct wi_
 				       r->layout.page_bytes);
 			out->gap = true;
 		}
+		out->gap |= c->cut;
 		s->pos = c->bytes;
 		return 0;
 	}
@@ -220,8 +221,8 @@ static bool read_formats(struct rawdump *r, struct wi_err *err)
 	if (!r->formats->have_common)
 		return wi_err_at(err, WI_EREFUSED, f->path, WI_NO_OFFSET,
 				 "raw dump without usable event formats: %" PRIu32
-				 " files SYSTEM/EVENT/format beside its data",
-				 f->nr_formats);
+				 " files SYSTEM/EVENT/format beside its data%s%s",
+				 f->nr_formats, *f->damage ? "; " : "", f->damage);
 	wi_evfmt_finish(r->formats, r->kernel ? r->kernel : "");
 	return true;
 }
@@ -332,6 +333,8 @@ static bool collect(struct rawdump *r, int fd, bool tar, struct wi_err *err)
 				 " entries",
 				 f->files_seen);
 	qsort(f->cpu, f->nr_cpus, sizeof(*f->cpu), by_cpu);
+	if (*f->damage)
+		wi_damage_note(&r->log, WI_DMG_CUT, UINT32_MAX, WI_NO_OFFSET, "%s", f->damage);
 	return true;
 }
 

@@ -217,6 +217,12 @@ static bool spool(struct wi_raw_files *f, struct content *c, struct wi_raw_cpu *
 		f->spool_bytes += (uint64_t)got;
 		cpu->bytes += (uint64_t)got;
 	}
+	if (got < 0 && err->code == WI_EREFUSED) { /* what came before is whole */
+		snprintf(f->damage, sizeof(f->damage), "tar ends early: %.100s", archive_error_string(c->tar));
+		cpu->cut = true;
+		*err = (struct wi_err){ 0 };
+		return true;
+	}
 	return got == 0;
 }
 
@@ -404,8 +410,12 @@ static bool tar_entries(struct wi_raw_files *f, struct archive *tar, struct wi_e
 		what = classify(path, &cpu);
 		if (what != NOTHING && !add_file(f, path, what, cpu, &c, err))
 			return false;
+		if (*f->damage)
+			return true;
 	}
-	if (rc != ARCHIVE_EOF)
+	if (rc != ARCHIVE_EOF && f->nr_cpus)
+		snprintf(f->damage, sizeof(f->damage), "tar is damaged: %.100s", archive_error_string(tar));
+	else if (rc != ARCHIVE_EOF)
 		return wi_err_at(err, WI_EREFUSED, f->path, WI_NO_OFFSET, "tar is damaged: %s",
 				 archive_error_string(tar));
 	return true;

@@ -18,6 +18,7 @@ struct wi_raw_cpu {
 	int fd;		 /* own, or -1: in the spool */
 	uint64_t offset; /* in that file */
 	uint64_t bytes;
+	bool cut; /* the tar ends inside this file */
 	char *path;
 };
 
@@ -46,6 +47,7 @@ struct wi_raw_files {
 	int spool; /* -1: none */
 	uint64_t spool_bytes, max_spool;
 	uint64_t files_seen;
+	char damage[128]; /* not "": the tar is damaged behind the files that were found */
 };
 
 /* Zeroed f with path and max_spool set and spool -1. false: err set; wi_raw_files_fini either way. */
