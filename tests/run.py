@@ -66,7 +66,8 @@ def cmocka(path, label):
 
 def fuzz(path, label):
     name = os.path.basename(path)
-    corpus = os.path.join(ROOT, "tests", "fuzz", "corpus", name[len("fuzz_"):])
+    folders = [os.path.join(ROOT, "tests", "fuzz", "corpus", n) for n in (name, name[len("fuzz_"):])]
+    corpus = folders[0] if os.path.isdir(folders[0]) else folders[1]
     r = Result(label + name)
     files = sum(len(f) for _, _, f in os.walk(corpus))
     if not files:
