@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Small traces of every container shape into a folder, for tests that run whole programs and as seeds for the fuzzers.
+ * Small traces of every container shape into a folder, and raw dumps (raw-le, raw-be), for tests that run whole
+ * programs and as seeds for the fuzzers.
  *
  *   gen_shapes FOLDER [--tiny]     --tiny: a few events each, one page size
  */
@@ -146,6 +147,16 @@ int main(int argc, char **argv)
 
 		snprintf(name, sizeof(name), "v%u-buffers.dat", version);
 		write_one(argv[1], name, &cfg, rounds / 4);
+	}
+	for (int big = 0; big < 2; big++) {
+		struct tdw_cfg cfg = {
+			.version = 6, .long_size = 8, .page_bytes = tiny ? 1024 : 4096, .nr_cpus = 2, .big_endian = big
+		};
+		struct tdw *w = tdw_new(&cfg);
+
+		fill(w, &cfg, 0, rounds);
+		snprintf(name, sizeof(name), "%.100s/raw-%s", argv[1], big ? "be" : "le");
+		tdw_finish_raw(w, name);
 	}
 	return 0;
 }
