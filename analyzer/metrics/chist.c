@@ -116,7 +116,7 @@ bool wi_chist_add(struct wi_chist *h, uint64_t ns)
 {
 	uint32_t bucket = wi_hist_index(ns), at = bucket - h->base;
 
-	if (h->form == DENSE && at < h->cap && ((uint32_t *)h->data)[at] < UINT32_MAX) { /* as a rule */
+	if (h->form == DENSE && at < h->cap && h->count < UINT32_MAX) { /* as a rule; so no bucket can overflow */
 		((uint32_t *)h->data)[at]++;
 		h->min_ns = ns < h->min_ns ? ns : h->min_ns;
 		h->max_ns = ns > h->max_ns ? ns : h->max_ns;

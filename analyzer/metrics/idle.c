@@ -247,30 +247,42 @@ static bool finish_cpus(struct wi_metrics *m, struct wi_idle_table *t, uint64_t 
 	return true;
 }
 
+/* The online CPUs of group g, in span. */
+static void online_of_group(const struct wi_metrics *m, int table, uint32_t g, wakeif_word *span)
+{
+	const struct wakeif_topology *t = m->lay.topo;
+	const wakeif_word *known = table == IDLE_CORE  ? t->span[WAKEIF_CORE][g]
+				   : table == IDLE_LLC ? t->span[WAKEIF_LLC][g]
+						       : NULL;
+
+	memset(span, 0, m->lay.words * sizeof(*span));
+	for (uint32_t i = 0; known && i < m->lay.words; i++)
+		span[i] = known[i] & t->online[i];
+	for (uint32_t c = 0; !known && c < m->lay.nr_cpus; c++)
+		if (m_online(&m->lay, c) && t->package[c] == g)
+			wi_mask_set(span, c);
+}
+
 static bool finish_table(struct wi_metrics *m, int table, struct wi_idle_table *t, uint64_t end_ns)
 {
-	const uint32_t *group = table_group(m, table);
 	uint32_t nr = table_nr(m, table), words = m->lay.words;
-	wakeif_word *spans = calloc((size_t)nr * words + 1, sizeof(*spans));
-	bool ok = spans != NULL;
+	wakeif_word *span = calloc(words + 1, sizeof(*span));
+	bool ok = span != NULL;
 
 	t->row = calloc(nr + 1, sizeof(*t->row));
 	ok = ok && t->row;
-	for (uint32_t c = 0; ok && c < m->lay.nr_cpus; c++)
-		if (m_online(&m->lay, c) && group[c] < nr)
-			wi_mask_set(spans + (size_t)group[c] * words, c);
 	for (uint32_t g = 0; ok && g < nr; g++) {
 		struct m_idle_group *ig = &m->idle.table[table][g];
 
-		if (wi_mask_empty(spans + (size_t)g * words, words))
+		online_of_group(m, table, g, span);
+		if (wi_mask_empty(span, words))
 			continue; /* all its CPUs are offline */
 		ig->ns[ig->state] += m_elapsed(&ig->since_ns, end_ns);
-		t->row[t->nr] =
-			(struct wi_idle_row){ g, m_cpu_list(spans + (size_t)g * words, NULL, words),
-					      ig->ns[WI_CPU_IDLE], ig->ns[WI_CPU_BUSY], ig->ns[WI_CPU_UNKNOWN] };
+		t->row[t->nr] = (struct wi_idle_row){ g, m_cpu_list(span, NULL, words), ig->ns[WI_CPU_IDLE],
+						      ig->ns[WI_CPU_BUSY], ig->ns[WI_CPU_UNKNOWN] };
 		ok = t->row[t->nr++].cpus != NULL;
 	}
-	free(spans);
+	free(span);
 	return ok;
 }
 

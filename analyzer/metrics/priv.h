@@ -249,10 +249,15 @@ struct m_thread { /* by CPU */
 	uint32_t group;
 };
 
-struct m_pair_slot {
-	uint64_t key;	/* of the pair that it held last */
-	uint32_t index; /* into the pair table */
-	bool on;
+struct m_pair_slot {  /* two threads of a core */
+	uint64_t key; /* of the pair of groups that it holds, or held last; 0 none */
+	uint64_t ns;  /* its time that is not yet in the table */
+	bool on;      /* both run now */
+};
+
+struct m_pair {	      /* one place of the table */
+	uint64_t key; /* numbers of the groups, lower << 32 | higher, plus one; 0 free */
+	uint64_t ns;
 };
 
 struct m_corun_level {
@@ -267,13 +272,8 @@ struct m_smt {
 	struct m_pair_slot *slot;
 	struct m_corun_level level[WAKEIF_NR_SCOPES]; /* only those that a wide scope uses */
 	bool level_used[WAKEIF_NR_SCOPES];
-	uint64_t *pair_key, *pair_ns;
-	uint32_t nr_pairs, cap_pairs;
-	struct m_pair_hash {
-		uint64_t key;
-		uint32_t index; /* plus one; 0 empty */
-	} * pair_hash;
-	uint32_t pair_hash_mask;
+	struct m_pair *pair;
+	uint32_t pair_mask, nr_pairs;
 	uint64_t folded_ns;
 };
 
@@ -417,7 +417,8 @@ void m_smt_renamed(struct wi_metrics *m, uint64_t now_ns, uint32_t index, const 
 void m_smt_task_gone(struct wi_metrics *m, uint64_t now_ns, uint32_t task, uint32_t last_cpu);
 bool m_smt_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
 uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct m_task *t);
-uint32_t m_pair_index(struct wi_metrics *m, uint64_t key); /* NONE: folded, or out of memory */
+void m_pair_add(struct wi_metrics *m, uint64_t key, uint64_t ns);
+void m_pair_expect(const struct wi_metrics *m, uint64_t key); /* will be added to soon */
 bool m_pairs_finish(struct wi_metrics *m, struct wi_results *r);
 
 /* affine.c */

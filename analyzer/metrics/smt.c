@@ -50,9 +50,9 @@ bool m_smt_init(struct wi_metrics *m)
 	s->core = calloc(cores + 1, sizeof(*s->core));
 	s->thread = calloc(m->lay.nr_cpus + 1, sizeof(*s->thread));
 	s->busy_ns = calloc(m->lay.nr_cpus + cores + 1, sizeof(*s->busy_ns));
-	s->pair_hash_mask = 1023;
-	s->pair_hash = calloc(s->pair_hash_mask + 1, sizeof(*s->pair_hash));
-	if (!s->core || !s->thread || !s->busy_ns || !s->pair_hash)
+	s->pair_mask = 1023;
+	s->pair = calloc(s->pair_mask + 1, sizeof(*s->pair));
+	if (!s->core || !s->thread || !s->busy_ns || !s->pair)
 		return false;
 	for (uint32_t k = 0; k < cores; k++) {
 		s->core[k].pair0 = slots;
@@ -89,9 +89,7 @@ void m_smt_fini(struct wi_metrics *m)
 		free(s->level[l].nr_idle);
 		free(s->level[l].min);
 	}
-	free(s->pair_key);
-	free(s->pair_ns);
-	free(s->pair_hash);
+	free(s->pair);
 }
 
 /* ---- groups of tasks ---- */
@@ -152,14 +150,9 @@ static void account_threads(struct wi_metrics *m, uint32_t k, uint64_t ns)
 	}
 	if (core->nr_busy < 2)
 		return;
-	for (uint32_t i = 0, slots = nr_pair_slots(n); i < slots; i++) {
-		const struct m_pair_slot *p = &s->slot[core->pair0 + i];
-
-		if (p->on && p->index != NONE)
-			s->pair_ns[p->index] += ns;
-		else if (p->on)
-			s->folded_ns += ns;
-	}
+	for (uint32_t i = 0, slots = nr_pair_slots(n); i < slots; i++)
+		if (s->slot[core->pair0 + i].on)
+			s->slot[core->pair0 + i].ns += ns;
 }
 
 static void account_core(struct wi_metrics *m, uint32_t k, uint64_t now_ns)
@@ -175,6 +168,18 @@ static void account_core(struct wi_metrics *m, uint32_t k, uint64_t now_ns)
 		m->smt.busy_ns[m->lay.core_first[k] + k + core->nr_busy] += ns;
 	if (core->nr_busy)
 		account_threads(m, k, ns);
+}
+
+/* The slot holds this pair from now on. */
+static void slot_hold(struct wi_metrics *m, struct m_pair_slot *p, uint64_t key)
+{
+	if (p->key == key)
+		return;
+	if (p->ns)
+		m_pair_add(m, p->key, p->ns);
+	p->key = key;
+	p->ns = 0;
+	m_pair_expect(m, key);
 }
 
 static void update_pairs(struct wi_metrics *m, uint32_t k, uint32_t cpu)
@@ -195,12 +200,7 @@ static void update_pairs(struct wi_metrics *m, uint32_t k, uint32_t cpu)
 			continue;
 		uint32_t lo = me->group < other->group ? me->group : other->group;
 		uint32_t hi = me->group < other->group ? other->group : me->group;
-		/* Keys are kept plus one, so that an empty slot fits none. */
-		uint64_t key = ((uint64_t)lo << 32 | hi) + 1;
-		if (p->key == key)
-			continue;
-		p->key = key;
-		p->index = m_pair_index(m, key - 1);
+		slot_hold(m, p, ((uint64_t)lo << 32 | hi) + 1);
 	}
 }
 
@@ -277,8 +277,10 @@ void m_smt_renamed(struct wi_metrics *m, uint64_t now_ns, uint32_t index, const 
 	uint32_t cpu = task->cpu < m->lay.nr_cpus ? task->cpu : 0;
 
 	if (m->smt.thread[cpu].task != index) /* clocks disagree, or it was not yet seen to move */
-		for (cpu = 0; m->smt.thread[cpu].task != index;)
+		for (cpu = 0; cpu < m->lay.nr_cpus && m->smt.thread[cpu].task != index;)
 			cpu++;
+	if (cpu == m->lay.nr_cpus)
+		return;
 	uint32_t k = m->lay.topo->group[WAKEIF_CORE][cpu];
 	account_core(m, k, now_ns);
 	m->smt.thread[cpu].group = m_smt_group_of(m, task, t);
@@ -348,8 +350,11 @@ static bool finish_cores(struct wi_metrics *m, struct wi_smt_results *r)
 
 bool m_smt_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns)
 {
-	for (uint32_t k = 0; k < m->lay.nr_cores; k++)
+	for (uint32_t k = 0; k < m->lay.nr_cores; k++) {
 		account_core(m, k, end_ns);
+		for (uint32_t i = 0; i < nr_pair_slots(m->lay.core_threads[k]); i++)
+			slot_hold(m, &m->smt.slot[m->smt.core[k].pair0 + i], 0);
+	}
 	if (m->lay.max_threads < 2)
 		return true;
 	r->smt.present = true;

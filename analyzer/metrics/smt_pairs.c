@@ -11,71 +11,52 @@ static uint32_t key_hash(uint64_t key)
 	return (uint32_t)((key ^ key >> 29) * 0x9e3779b97f4a7c15ull >> 32);
 }
 
-static void hash_put(struct m_pair_hash *hash, uint32_t mask, uint64_t key, uint32_t index)
+static struct m_pair *place_of(struct m_pair *table, uint32_t mask, uint64_t key)
 {
 	uint32_t h = key_hash(key) & mask;
 
-	while (hash[h].index)
+	while (table[h].key && table[h].key != key)
 		h = (h + 1) & mask;
-	hash[h] = (struct m_pair_hash){ key, index + 1 };
+	return &table[h];
 }
 
-static bool hash_grow(struct m_smt *s)
+static bool grow(struct m_smt *s)
 {
-	uint32_t size = (s->pair_hash_mask + 1) * 2;
-	struct m_pair_hash *hash = calloc(size, sizeof(*hash));
+	uint32_t size = (s->pair_mask + 1) * 2;
+	struct m_pair *pair = calloc(size, sizeof(*pair));
 
-	if (!hash)
+	if (!pair)
 		return false;
-	for (uint32_t i = 0; i < s->nr_pairs; i++)
-		hash_put(hash, size - 1, s->pair_key[i], i);
-	free(s->pair_hash);
-	s->pair_hash = hash;
-	s->pair_hash_mask = size - 1;
+	for (uint32_t i = 0; i <= s->pair_mask; i++)
+		if (s->pair[i].key)
+			*place_of(pair, size - 1, s->pair[i].key) = s->pair[i];
+	free(s->pair);
+	s->pair = pair;
+	s->pair_mask = size - 1;
 	return true;
 }
 
-static bool reserve(struct m_smt *s)
+void m_pair_expect(const struct wi_metrics *m, uint64_t key)
 {
-	if (s->nr_pairs < s->cap_pairs)
-		return true;
-	uint32_t cap = s->cap_pairs ? s->cap_pairs * 2 : 256;
-	uint64_t *key = realloc(s->pair_key, cap * sizeof(*key));
-	if (!key)
-		return false;
-	s->pair_key = key;
-	uint64_t *ns = realloc(s->pair_ns, cap * sizeof(*ns));
-	if (!ns)
-		return false;
-	s->pair_ns = ns;
-	s->cap_pairs = cap;
-	return true;
+	__builtin_prefetch(&m->smt.pair[key_hash(key) & m->smt.pair_mask], 1);
 }
 
-static uint32_t pair_add(struct wi_metrics *m, uint64_t key)
+void m_pair_add(struct wi_metrics *m, uint64_t key, uint64_t ns)
 {
 	struct m_smt *s = &m->smt;
+	struct m_pair *p = place_of(s->pair, s->pair_mask, key);
 
-	if (s->nr_pairs == MAX_PAIRS)
-		return NONE;
-	if (!reserve(s) || ((s->nr_pairs + 1) * 4 > s->pair_hash_mask && !hash_grow(s))) {
-		m->failed = true;
-		return NONE;
+	if (!p->key && s->nr_pairs == MAX_PAIRS) {
+		s->folded_ns += ns;
+		return;
 	}
-	s->pair_key[s->nr_pairs] = key;
-	s->pair_ns[s->nr_pairs] = 0;
-	hash_put(s->pair_hash, s->pair_hash_mask, key, s->nr_pairs);
-	return s->nr_pairs++;
-}
-
-uint32_t m_pair_index(struct wi_metrics *m, uint64_t key)
-{
-	const struct m_smt *s = &m->smt;
-
-	for (uint32_t h = key_hash(key) & s->pair_hash_mask; s->pair_hash[h].index; h = (h + 1) & s->pair_hash_mask)
-		if (s->pair_hash[h].key == key)
-			return s->pair_hash[h].index - 1;
-	return pair_add(m, key);
+	if (!p->key) {
+		p->key = key;
+		s->nr_pairs++;
+	}
+	p->ns += ns;
+	if (s->nr_pairs * 2 > s->pair_mask && !grow(s))
+		m->failed = true;
 }
 
 /* Name id, in the results' table, of a group number of smt.c. */
@@ -161,15 +142,15 @@ bool m_pairs_finish(struct wi_metrics *m, struct wi_results *r)
 	r->smt.pair = calloc(s->nr_pairs, sizeof(*r->smt.pair));
 	if (!r->smt.pair)
 		return false;
-	for (uint32_t i = 0; i < s->nr_pairs; i++) {
-		struct wi_smt_pair_row *row = &r->smt.pair[r->smt.nr_pair];
+	for (uint32_t i = 0; i <= s->pair_mask; i++) {
+		uint64_t key = s->pair[i].key - 1;
 
-		if (!s->pair_ns[i])
+		if (!s->pair[i].key)
 			continue;
-		*row = (struct wi_smt_pair_row){ label(m, r->names, (uint32_t)(s->pair_key[i] >> 32), &ok),
-						 label(m, r->names, (uint32_t)s->pair_key[i], &ok), s->pair_ns[i] };
+		struct wi_smt_pair_row *row = &r->smt.pair[r->smt.nr_pair++];
+		*row = (struct wi_smt_pair_row){ label(m, r->names, (uint32_t)(key >> 32), &ok),
+						 label(m, r->names, (uint32_t)key, &ok), s->pair[i].ns };
 		order(row, r->names);
-		r->smt.nr_pair++;
 	}
 	fold_and_sort(r->smt.pair, &r->smt.nr_pair, r->names);
 	return ok;
