@@ -185,7 +185,7 @@ def queue_wait(w):
 
 def avoidable(m, w, missed):
     """Rule 25; None where the enqueue was not seen."""
-    if missed is None or w.t_enq is None:
+    if missed is None or w.t_enq is None or w.outcome not in ("run", "censored"):
         return None
     end = missed[1].end if missed[1].end is not None else m.stop
     end = min(end, w.t_run if w.outcome == "run" else m.stop)

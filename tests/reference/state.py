@@ -477,6 +477,8 @@ class Machine:
             target = w.chosen
         t.waking = None
         self.drop_pending(t)
+        if t.open and t.open is not w and t.open.t_enq is None:  # of a duplicate: the wait is the first one's
+            t.open.t_enq = self.now
         if t.state in ("RUNNING", "RUNNABLE"):
             if t.state == "RUNNING" and w and t.open is w:
                 self.close(t, "running")
