@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report as CSV tables. doc/json.md lists them; columns have the names of the JSON keys. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/report/report.h"
@@ -88,6 +89,9 @@ static bool write_facts(struct wi_csv *c, const struct wi_report *rep)
 	fact(c, "allowed.recorded", r->missed.allowed[WAKEIF_ALLOWED_RECORDED]);
 	fact(c, "allowed.inferred", r->missed.allowed[WAKEIF_ALLOWED_INFERRED]);
 	fact(c, "allowed.assumed", r->missed.allowed[WAKEIF_ALLOWED_ASSUMED]);
+	fact(c, "tasks_total", r->tasks.total[WI_TASKS_BY_RUN]);
+	fact(c, "latency_tasks_total", r->tasks.total[WI_TASKS_BY_LATENCY]);
+	fact(c, "smt_tasks_total", r->tasks.total[WI_TASKS_BY_CORUN]);
 	fact_text(c, "topology.source", rep->topology->source);
 	fact_text(c, "topology.note", rep->topology->note);
 	return true;
@@ -175,23 +179,34 @@ static bool write_histogram(struct wi_csv *c, const struct wi_report *rep)
 	return true;
 }
 
+/* All rows of one order that the results kept, as wi_results_tasks(); freed by the caller. NULL: out of memory. */
+static const struct wi_task_row **kept_tasks(const struct wi_results *r, enum wi_task_order order, size_t *nr)
+{
+	const struct wi_task_row **row = malloc((r->tasks.nr ? r->tasks.nr : 1) * sizeof(*row));
+
+	if (row)
+		*nr = wi_results_tasks(r, order, row, r->tasks.nr);
+	return row;
+}
+
 static bool write_latency_tasks(struct wi_csv *c, const struct wi_report *rep)
 {
 	const struct wi_results *r = rep->results;
-	const struct wi_task_row *row[WI_REPORT_LATENCY_TASKS];
-	size_t nr = wi_results_tasks(r, WI_TASKS_BY_LATENCY, row, NR(row));
+	size_t nr;
+	const struct wi_task_row **row = kept_tasks(r, WI_TASKS_BY_LATENCY, &nr);
+	bool ok = row != NULL;
 
 	wi_csv_header(c, "pid,comm,wakeups,queue_wait_ns," LATENCY_COLUMNS);
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; ok && i < nr; i++) {
 		wi_csv_i64(c, row[i]->pid);
 		wi_csv_text(c, wi_results_name(r, row[i]->comm));
 		wi_csv_u64(c, row[i]->latency_wakeups);
 		wi_csv_u64(c, row[i]->queue_wait_ns);
-		if (!chist_fields(c, &row[i]->latency))
-			return false;
+		ok = chist_fields(c, &row[i]->latency);
 		wi_csv_end(c);
 	}
-	return true;
+	free(row);
+	return ok;
 }
 
 static bool write_latency_cpus(struct wi_csv *c, const struct wi_report *rep)
@@ -417,11 +432,12 @@ static bool write_smt_pairs(struct wi_csv *c, const struct wi_report *rep)
 static bool write_smt_tasks(struct wi_csv *c, const struct wi_report *rep)
 {
 	const struct wi_results *r = rep->results;
-	const struct wi_task_row *row[WI_REPORT_SMT_TASKS];
-	size_t nr = r->smt.present ? wi_results_tasks(r, WI_TASKS_BY_CORUN, row, NR(row)) : 0;
+	size_t nr;
+	const struct wi_task_row **row = kept_tasks(r, WI_TASKS_BY_CORUN, &nr);
+	bool ok = row != NULL;
 
 	wi_csv_header(c, "pid,comm,run_ns,corun_ns,alone_ns,unknown_ns,lost_s050_ns,lost_s062_ns,lost_s090_ns");
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; ok && r->smt.present && i < nr; i++) {
 		task_fields(c, r, row[i]->pid, row[i]->comm);
 		wi_csv_u64(c, row[i]->run_ns);
 		wi_csv_u64(c, row[i]->corun_ns);
@@ -432,7 +448,8 @@ static bool write_smt_tasks(struct wi_csv *c, const struct wi_report *rep)
 		wi_csv_u64(c, wi_smt_lost_ns(row[i]->corun_ns, WI_SMT_SPEED_HIGH));
 		wi_csv_end(c);
 	}
-	return true;
+	free(row);
+	return ok;
 }
 
 static void affine_rows(struct wi_csv *c, const char *context, const struct wi_affine_part *p)
@@ -532,11 +549,12 @@ static bool write_migrations(struct wi_csv *c, const struct wi_report *rep)
 static bool write_tasks(struct wi_csv *c, const struct wi_report *rep)
 {
 	const struct wi_results *r = rep->results;
-	const struct wi_task_row *row[WI_REPORT_TASKS];
-	size_t nr = wi_results_tasks(r, WI_TASKS_BY_RUN, row, NR(row));
+	size_t nr;
+	const struct wi_task_row **row = kept_tasks(r, WI_TASKS_BY_RUN, &nr);
+	bool ok = row != NULL;
 
 	wi_csv_header(c, "pid,comm,tgid,run_ns,wait_ns,sleep_ns,unknown_ns,wakeups,switches_in,preempted,migrations");
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; ok && i < nr; i++) {
 		task_fields(c, r, row[i]->pid, row[i]->comm);
 		if (row[i]->tgid)
 			wi_csv_i64(c, row[i]->tgid);
@@ -555,7 +573,8 @@ static bool write_tasks(struct wi_csv *c, const struct wi_report *rep)
 		wi_csv_u64(c, row[i]->migrations);
 		wi_csv_end(c);
 	}
-	return true;
+	free(row);
+	return ok;
 }
 
 static const struct csv_table tables[] = {

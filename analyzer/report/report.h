@@ -44,7 +44,7 @@ enum wi_report_section {
 	WI_SECTION_ALL = (1 << 9) - 1
 };
 
-/* Rows of the lists in JSON and CSV, and in text. */
+/* Rows of the lists in JSON, and in text; CSV has all that the results kept. */
 #define WI_REPORT_LATENCY_TASKS 50
 #define WI_REPORT_PAIRS 50
 #define WI_REPORT_SMT_TASKS 50
