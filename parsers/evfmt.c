@@ -253,7 +253,8 @@ static struct tep_event *parse_fields(struct wi_evfmt_set *set, const char *syst
 	*fields_len = n;
 	while (n && text[n - 1] == '\n')
 		n--;
-	if (n > 65536 || !plain_format(text, n))
+	/* libtraceevent replaces three symbols *_PR_FMT by strings, and loses them */
+	if (n > 65536 || !plain_format(text, n) || find_text(text, n, "PR_FMT"))
 		return NULL;
 	copy = malloc(n + sizeof(tail));
 	if (!copy)
