@@ -16,8 +16,8 @@ void m_affine_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m
 {
 	struct m_affine *a = &m->affine;
 
-	if (w->pub.waker_cpu >= m->lay.nr_cpus || w->pub.waker_cpu == w->pub.prev_cpu ||
-	    d->prev_distance >= WI_NR_DISTANCES || d->waker_distance >= WI_NR_DISTANCES)
+	if (m_waker_cpu(w) == w->pub.prev_cpu || d->prev_distance >= WI_NR_DISTANCES ||
+	    d->waker_distance >= WI_NR_DISTANCES)
 		return;
 	enum wi_distance prev = (enum wi_distance)d->prev_distance, waker = (enum wi_distance)d->waker_distance;
 	bool cross_llc = !m_same_llc(m->lay.topo, w->pub.prev_cpu, w->chosen_cpu);

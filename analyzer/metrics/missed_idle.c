@@ -308,7 +308,7 @@ static void note_prev_idle(struct wi_metrics *m, const struct sight *s, const st
 		m->missed.r.prev_idle_by_distance[d->prev_distance]++;
 	/* Rule 24: chosen shares W's LLC, and prev does not or does: the pull, or the choice between the two. */
 	m->missed.r.prev_idle_affine_possible +=
-		w->pub.waker_cpu < m->lay.nr_cpus && m_same_llc(m->lay.topo, c, w->pub.waker_cpu);
+		m_waker_cpu(w) < m->lay.nr_cpus && m_same_llc(m->lay.topo, c, m_waker_cpu(w));
 }
 
 static void count_wide(struct wi_missed_cost *cost, uint8_t bits)
@@ -336,7 +336,7 @@ static void placed_on_busy(struct wi_metrics *m, const struct sight *s, const st
 	d->row = (uint8_t)find_ring(m, s, c, d);
 	d->idle_core = find_idle_cores(m, s, c);
 	count_wide(r->queued_while_idle_core, d->idle_core);
-	d->stacked = c == w->pub.waker_cpu && s->view->cpu[c].nr_running >= 2 && d->idle_core >> WI_WIDE_MACHINE & 1;
+	d->stacked = c == m_waker_cpu(w) && s->view->cpu[c].nr_running >= 2 && d->idle_core >> WI_WIDE_MACHINE & 1;
 	r->stacked_on_waker.count += d->stacked;
 	note_names(m, s, w, d);
 }
@@ -391,7 +391,7 @@ void m_missed_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m
 	r->decided++;
 	look(m, w, &s);
 	d->prev_distance = (uint8_t)m_distance(m->lay.topo, w->pub.prev_cpu, c);
-	d->waker_distance = (uint8_t)m_distance(m->lay.topo, w->pub.waker_cpu, c);
+	d->waker_distance = (uint8_t)m_distance(m->lay.topo, m_waker_cpu(w), c);
 	note_prev_idle(m, &s, w, d);
 	if (wi_mask_test(s.view->unknown, c)) {
 		d->chosen_unknown = true;
@@ -401,7 +401,8 @@ void m_missed_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m
 		bool idle = wi_mask_test(s.idle, c);
 		enum sibling_state siblings = idle ? siblings_of(m, &s, c) : SIBLING_UNKNOWN;
 
-		d->placement = (uint8_t)placement_of(idle, c == w->pub.prev_cpu, siblings);
+		if (w->pub.prev_cpu < m->lay.nr_cpus)
+			d->placement = (uint8_t)placement_of(idle, c == w->pub.prev_cpu, siblings);
 		if (idle)
 			placed_on_idle(m, &s, w, d, siblings);
 		else

@@ -52,6 +52,12 @@ static inline bool m_online(const struct m_layout *l, uint32_t cpu)
 	return wi_mask_test(l->topo->online, cpu);
 }
 
+/* CPU of the waker; NONE where an interrupt on the target's CPU stands for it (rule 16). */
+static inline uint32_t m_waker_cpu(const struct wi_wakeup *w)
+{
+	return w->only_wakeup && w->pub.waker_pid < 0 ? NONE : w->pub.waker_cpu;
+}
+
 static inline bool m_same_llc(const struct wakeif_topology *t, uint32_t a, uint32_t b)
 {
 	return t->group[WAKEIF_LLC][a] == t->group[WAKEIF_LLC][b];

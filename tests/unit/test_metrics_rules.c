@@ -774,6 +774,27 @@ static void rule_32_outcome_and_bounce(void **state)
 	wi_results_free(r);
 }
 
+static void rule_16_unknown_waker(void **state)
+{
+	(void)state;
+	static const char *const by[] = { "0 300", "2 0h" }; /* a task on CPU 0; the interrupt on CPU 2 that brought the wakeup */
+	char text[256];
+
+	for (size_t i = 0; i < 2; i++) {
+		struct tl_fixture_opts tl = { .topology = big, .no_waking = true };
+
+		snprintf(text, sizeof(text), "1000 0 300 other\n1000 4 200 switch S 0\n2000 %s wakeup 200 2\n2010 2 0 switch R 200\n3000 0 300 other\n", by[i]);
+		struct wi_results *r = mx_run(&tl, NULL, text, false);
+		assert_int_equal(r->missed.decided, 1);
+		assert_int_equal(r->missed.prev_idle_elsewhere, 1);
+		assert_int_equal(r->missed.prev_idle_affine_possible, i == 0);
+		assert_int_equal(r->affine.all.considered, i == 0);
+		assert_int_equal(r->latency.wakeup.sum_ns, 10);
+		assert_int_equal(r->latency.transit.count, 0);
+		wi_results_free(r);
+	}
+}
+
 static void rule_19_contexts(void **state)
 {
 	(void)state;
@@ -820,6 +841,7 @@ int main(void)
 		cmocka_unit_test(cstates),
 		cmocka_unit_test(rule_31_migrations),
 		cmocka_unit_test(rule_32_outcome_and_bounce),
+		cmocka_unit_test(rule_16_unknown_waker),
 		cmocka_unit_test(rule_19_contexts),
 	};
 
