@@ -110,7 +110,7 @@ SUBMAKE = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)
 
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 deps:
-	@missing=""; for p in $(PKGS_BUILD) $(PKGS_CHECK); do \
+	@missing=""; for p in $(PKGS_BUILD) $(PKGS_CHECK) $(if $(filter check-full fuzz,$(MAKECMDGOALS)),$(PKGS_FULL)); do \
 		[ "$$(dpkg-query -W -f='$${db:Status-Status}' $$p 2>/dev/null)" = installed ] || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; fi
 

@@ -17,7 +17,7 @@ say wakeups samples/smt8-schbench.dat --missed core,llc --worst 5
 say smt samples/smt8-quota.txt.gz --worst 5
 say affine samples/numa16-mix.dat --by waker-wakee --worst 5
 say latency samples/nosmt4-hackbench.dat --by class
-for trace in samples/*.dat samples/*.dat.gz samples/*.txt.gz; do
+for trace in samples/*.dat samples/*.dat.gz samples/*.dat.xz samples/*.txt.gz; do
 	case $trace in samples/smt8-schbench.dat) continue ;; esac
 	printf '\n== %s: facts and verdict ("wakeif report %s" shows the tables)\n' "$trace" "$trace"
 	"$wakeif" report "$trace" | sed '/^WAKEUPS /,$d'

@@ -252,6 +252,15 @@ static void add_repairs(struct wi_para *p, const struct wi_report *rep)
 		wi_para_add(p, "%s%" PRIu64 " unknown task states", any ? ", " : "", rep->info->unknown_state_letters);
 		any = true;
 	}
+	if (q->unnamed_tasks) {
+		wi_para_add(p, "%s%" PRIu64 " tasks that nothing names", any ? ", " : "", q->unnamed_tasks);
+		any = true;
+	}
+	if (rep->results->tasks.throttle_suspected) {
+		wi_para_add(p, "%s%" PRIu64 " tasks look throttled (left out of idle while waiting)", any ? ", " : "",
+			    rep->results->tasks.throttle_suspected);
+		any = true;
+	}
 	if (q->skew.ns) {
 		wi_para_add(p,
 			    "%sCLOCK SKEW of at least %s between CPUs %" PRIu32 " and %" PRIu32
