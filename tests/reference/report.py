@@ -18,7 +18,7 @@ import smt
 import state
 import topology
 import wakeups
-from hist import Hist, share
+from hist import Hist
 
 CLASSES = ("select", "self", "onrq", "oncpu", "delayed", "pinned", "fallback", "fork", "exec", "rt", "dl", "unknown")
 PLACEMENTS = ("prev_idle", "prev_busy", "idle_core", "idle_sibling_busy", "busy")

@@ -351,6 +351,8 @@ class Machine:
             self.close(t, "replaced")
         if f["preempted"] and self.in_window():
             t.preempted += 1
+        if t.can_migrate() and t.cpu != ev.cpu:
+            self.migrated(t, t.cpu, ev.cpu, inferred=True)
         if t.waking:
             if f["state"] == "R" or f["preempted"]:
                 t.waking.preempted_before_enq = True
