@@ -2,12 +2,12 @@
 #include "parsers/tracedat_data.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "parsers/spool.h"
 
 /* Memory for all CPUs together: what is read from the file at once, and what is kept inflated. */
 #define READ_TOTAL (4u << 20)
@@ -42,7 +42,6 @@ struct wi_td_data {
 	size_t shared_cap;
 	size_t kept; /* bytes of all cpu[].buf */
 	int spill_fd;
-	uint64_t spill_end;
 };
 
 static void start_all(struct wi_td_data *d)
@@ -165,26 +164,6 @@ static int chunks_end(struct wi_td_data *d, uint32_t i, const char *what, uint32
 	return 0;
 }
 
-static int spill_fd(struct wi_td_data *d, struct wi_err *err)
-{
-	const char *dir = getenv("TMPDIR");
-	char path[4096];
-
-	if (d->spill_fd >= 0)
-		return d->spill_fd;
-	if (snprintf(path, sizeof(path), "%s/wakeif-XXXXXX", dir && *dir ? dir : "/tmp") >= (int)sizeof(path)) {
-		wi_err_set(err, WI_EIO, "TMPDIR is too long");
-		return -1;
-	}
-	d->spill_fd = mkostemp(path, O_CLOEXEC);
-	if (d->spill_fd < 0) {
-		wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "temporary file: %s", strerror(errno));
-		return -1;
-	}
-	unlink(path);
-	return d->spill_fd;
-}
-
 static int spill_read(struct wi_td_data *d, uint32_t i, struct wi_rb_block *out, struct wi_err *err)
 {
 	struct cpu_data *c = &d->cpu[i];
@@ -208,8 +187,11 @@ static int spill_read(struct wi_td_data *d, uint32_t i, struct wi_rb_block *out,
 static int spill_chunk(struct wi_td_data *d, uint32_t i, size_t n, struct wi_rb_block *out, struct wi_err *err)
 {
 	struct cpu_data *c = &d->cpu[i];
-	int fd = spill_fd(d, err);
+	int fd;
 
+	if (d->spill_fd < 0)
+		d->spill_fd = wi_spool_file(err);
+	fd = d->spill_fd;
 	if (fd < 0)
 		return -1;
 	c->spill_pos = (uint64_t)i * WI_TD_CHUNK_MAX;
