@@ -18,6 +18,8 @@
 
 static const struct tdw_cfg plain = { .version = 6, .long_size = 8, .page_bytes = 4096, .nr_cpus = 4 };
 
+static void shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 static void shell(const char *fmt, ...)
 {
 	char cmd[2048];
