@@ -155,4 +155,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(patsubst %.o,%.d,$(call obj,$(LIB_SRC) $(CMD_SRC) $(TEST_SRC) $(GEN_SRC) $(FUZZ_SRC) $(BENCH_SRC)) $(O)/obj/tests/fuzz/replay.o)
+-include $(patsubst %.o,%.d,$(call obj,$(LIB_SRC) $(CMD_SRC) $(wildcard tests/unit/*.c) $(GEN_SRC) $(FUZZ_SRC) $(BENCH_SRC)) $(O)/obj/tests/fuzz/replay.o)

@@ -105,6 +105,7 @@ static void fields_of(struct fields *fs, const struct events_cmd *c, const struc
 		add_number(fs, "child_pid", ev->fork.child_pid);
 		break;
 	case WI_EV_SCHED_PROCESS_EXEC:
+		add_name(fs, "comm", c, ev->exec.comm);
 		add_number(fs, "pid", ev->exec.pid);
 		add_number(fs, "old_pid", ev->exec.old_pid);
 		break;

@@ -128,7 +128,8 @@ struct wi_event {
 			uint32_t parent_comm, child_comm;
 		} fork;
 		struct {
-			int32_t pid, old_pid; /* the name after exec shows in the next record of the task */
+			int32_t pid, old_pid;
+			uint32_t comm; /* the new name, from filename; WI_NAME_NONE where the record has none */
 		} exec;
 		struct {
 			int32_t pid;

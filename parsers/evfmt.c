@@ -7,7 +7,7 @@
 #include <event-parse.h>
 
 /* Role of a field in its decoder. */
-enum role { NUM, NUM_OPT, NAME, TEXT };
+enum role { NUM, NUM_OPT, NAME, TEXT, TEXT_OPT };
 
 struct want_field {
 	const char *name;
@@ -52,7 +52,7 @@ static const struct want wants[] = {
 	  "sched_process_fork",
 	  WI_EV_SCHED_PROCESS_FORK,
 	  { { "parent_comm", NAME }, { "parent_pid", NUM }, { "child_comm", NAME }, { "child_pid", NUM } } },
-	{ "sched", "sched_process_exec", WI_EV_SCHED_PROCESS_EXEC, { { "pid", NUM }, { "old_pid", NUM } } },
+	{ "sched", "sched_process_exec", WI_EV_SCHED_PROCESS_EXEC, { { "pid", NUM }, { "old_pid", NUM }, { "filename", TEXT_OPT } } },
 	{ "sched",
 	  "sched_process_exit",
 	  WI_EV_SCHED_PROCESS_EXIT,
@@ -347,7 +347,7 @@ static bool map_field(const struct want_field *w, const struct tep_format_field 
 		return false;
 	if (w->role == NAME)
 		return map_name(f, out);
-	if (w->role == TEXT)
+	if (w->role == TEXT || w->role == TEXT_OPT)
 		return map_text(f, out);
 	return map_number(f, out);
 }

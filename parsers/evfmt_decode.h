@@ -242,6 +242,22 @@ WI_INLINE bool wi_decode_migrate(const struct wi_evfmt *fmt, const uint8_t *rec,
 	       wi_cpu_ok(ev->mig.dest_cpu) && wi_evfmt_comm(fmt, 0, rec, len, plain, swap, names, &ev->mig.comm);
 }
 
+/* The name that a task gets by sched_process_exec's filename. false: the text lies outside of the record. */
+static inline bool wi_decode_exec_name(const struct wi_evfmt_field *f, const uint8_t *rec, uint32_t len, bool swap,
+				       struct wi_evfmt_names *names, uint32_t *id)
+{
+	const char *text;
+	uint32_t n;
+
+	*id = WI_NAME_NONE;
+	if (f->kind != WI_FK_LOC && f->kind != WI_FK_REL)
+		return true;
+	if (!wi_evfmt_loc(f, rec, len, swap, &text, &n))
+		return false;
+	*id = wi_names_of_exec(names->names, text, strnlen(text, n));
+	return true;
+}
+
 /* The events that are too rare for a fast path. */
 static inline bool wi_decode_rare(const struct wi_evfmt *fmt, const uint8_t *rec, uint32_t len, bool swap,
 				  struct wi_evfmt_names *names, struct wi_event *ev)
@@ -258,7 +274,8 @@ static inline bool wi_decode_rare(const struct wi_evfmt *fmt, const uint8_t *rec
 	case WI_EV_SCHED_PROCESS_EXEC:
 		ev->exec.pid = wi_evfmt_s32(fmt, 0, rec, false, swap);
 		ev->exec.old_pid = wi_evfmt_s32(fmt, 1, rec, false, swap);
-		return wi_pid_ok(ev->exec.pid) && wi_pid_ok(ev->exec.old_pid);
+		return wi_pid_ok(ev->exec.pid) && wi_pid_ok(ev->exec.old_pid) &&
+		       wi_decode_exec_name(&fmt->f[2], rec, len, swap, names, &ev->exec.comm);
 	case WI_EV_SCHED_PROCESS_EXIT:
 		prio = wi_evfmt_int(&fmt->f[2], rec, swap);
 		ev->exit.pid = wi_evfmt_s32(fmt, 1, rec, false, swap);

@@ -14,7 +14,7 @@
 #include "parsers/evfmt_decode.h"
 
 #define WI_RB_PAGE_MIN 256u
-#define WI_RB_PAGE_MAX (8u << 20)
+#define WI_RB_PAGE_MAX (1u << 20)
 
 struct wi_rb_layout {
 	uint32_t page_bytes;   /* size of a sub-buffer in the file */

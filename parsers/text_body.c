@@ -394,8 +394,9 @@ static bool decode_fork(struct wi_text_decoder *d, const struct wi_text_head *h,
 	return true;
 }
 
-static bool decode_exec(const struct wi_text_head *h, struct wi_event *ev)
+static bool decode_exec(struct wi_text_decoder *d, const struct wi_text_head *h, struct wi_event *ev)
 {
+	static const char filename[] = "filename=";
 	const char *p = h->body.p, *end = p + h->body.len, *q = FIND_LAST(p, end, " pid=");
 	int64_t pid, old;
 	struct cursor c;
@@ -407,6 +408,8 @@ static bool decode_exec(const struct wi_text_head *h, struct wi_event *ev)
 		return false;
 	ev->exec.pid = (int32_t)pid;
 	ev->exec.old_pid = (int32_t)old;
+	if ((size_t)(q - p) > sizeof(filename) - 1 && !memcmp(p, filename, sizeof(filename) - 1))
+		ev->exec.comm = wi_names_of_exec(d->names, p + sizeof(filename) - 1, (size_t)(q - p) - (sizeof(filename) - 1));
 	return true;
 }
 
@@ -549,7 +552,7 @@ bool wi_text_decode(struct wi_text_decoder *d, const struct wi_text_head *head, 
 	case WI_EV_SCHED_PROCESS_FORK:
 		return decode_fork(d, &h, ev);
 	case WI_EV_SCHED_PROCESS_EXEC:
-		return decode_exec(&h, ev);
+		return decode_exec(d, &h, ev);
 	case WI_EV_SCHED_PROCESS_EXIT:
 		return decode_exit(d, &h, ev);
 	case WI_EV_CPU_IDLE:

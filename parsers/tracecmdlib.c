@@ -41,7 +41,7 @@ static const struct {
 	  "sched_process_fork",
 	  WI_EV_SCHED_PROCESS_FORK,
 	  { "parent_pid", "parent_comm", "child_pid", "child_comm" } },
-	{ "sched", "sched_process_exec", WI_EV_SCHED_PROCESS_EXEC, { "pid", "old_pid" } },
+	{ "sched", "sched_process_exec", WI_EV_SCHED_PROCESS_EXEC, { "pid", "old_pid", "filename" } },
 	{ "sched", "sched_process_exit", WI_EV_SCHED_PROCESS_EXIT, { "pid", "comm", "prio" } },
 	{ "sched", "sched_stat_runtime", WI_EV_SCHED_STAT_RUNTIME, { "pid", "runtime", "vruntime" } },
 	{ "power", "cpu_idle", WI_EV_CPU_IDLE, { "state", "cpu_id" } },
@@ -195,6 +195,20 @@ static bool comm(const struct lib *l, uint8_t type, int k, const struct tep_reco
 	return true;
 }
 
+static bool exec_name(const struct lib *l, const struct tep_record *rec, uint32_t *id)
+{
+	const char *s;
+	uint32_t n;
+
+	*id = WI_NAME_NONE;
+	if (!l->field[WI_EV_SCHED_PROCESS_EXEC][2])
+		return true;
+	if (!text(l, WI_EV_SCHED_PROCESS_EXEC, 2, rec, &s, &n))
+		return false;
+	*id = wi_names_of_exec(l->names, s, n);
+	return true;
+}
+
 static bool pid(const struct lib *l, uint8_t type, int k, const struct tep_record *rec, int32_t *out)
 {
 	int64_t v;
@@ -268,7 +282,7 @@ static bool decode_fields(struct lib *l, const struct tep_record *rec, struct wi
 		return pid(l, t, 0, rec, &ev->fork.parent_pid) && comm(l, t, 1, rec, &ev->fork.parent_comm) &&
 		       pid(l, t, 2, rec, &ev->fork.child_pid) && comm(l, t, 3, rec, &ev->fork.child_comm);
 	case WI_EV_SCHED_PROCESS_EXEC:
-		return pid(l, t, 0, rec, &ev->exec.pid) && pid(l, t, 1, rec, &ev->exec.old_pid);
+		return pid(l, t, 0, rec, &ev->exec.pid) && pid(l, t, 1, rec, &ev->exec.old_pid) && exec_name(l, rec, &ev->exec.comm);
 	case WI_EV_SCHED_PROCESS_EXIT:
 		return pid(l, t, 0, rec, &ev->exit.pid) && comm(l, t, 1, rec, &ev->exit.comm) &&
 		       prio(l, t, 2, rec, &ev->exit.prio);

@@ -222,6 +222,14 @@ uint32_t wi_names_comm(struct wi_names *n, const void *comm16)
 	return id;
 }
 
+uint32_t wi_names_of_exec(struct wi_names *n, const char *path, size_t len)
+{
+	const char *slash = memrchr(path, '/', len), *base = slash ? slash + 1 : path;
+	size_t left = len - (size_t)(base - path);
+
+	return len ? wi_names_intern(n, base, left < WI_COMM_LEN ? left : WI_COMM_LEN - 1) : WI_NAME_NONE;
+}
+
 const char *wi_names_get(const struct wi_names *n, uint32_t id)
 {
 	return n->text[id < n->count ? id : WI_NAME_NONE];

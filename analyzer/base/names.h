@@ -29,6 +29,12 @@ uint32_t wi_names_comm(struct wi_names *names, const void *comm16);
 /* Same for a string of len bytes (cut at WI_NAME_MAX). */
 uint32_t wi_names_intern(struct wi_names *names, const char *s, size_t len);
 
+/*
+ * Name that the kernel gives a task that executes path (len bytes): what follows the last '/', at most 15 bytes
+ * (begin_new_exec() of fs/exec.c). WI_NAME_NONE for an empty path.
+ */
+uint32_t wi_names_of_exec(struct wi_names *names, const char *path, size_t len);
+
 /* NUL-terminated text of an id, borrowed; "<...>" for WI_NAME_NONE and for an id that does not exist. */
 const char *wi_names_get(const struct wi_names *names, uint32_t id);
 

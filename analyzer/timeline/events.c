@@ -316,14 +316,13 @@ static struct open_wakeup *open_from_wakeup(struct wi_timeline *tl, struct task 
 			return t->wakeup;
 		tl_wakeup_close(tl, t->wakeup, WI_OUT_REPLACED);
 	}
-	if (t->pub.cpu == WI_CPU_NONE)
-		t->pub.cpu = p.chosen_cpu;
 	struct open_wakeup *o = tl_wakeup_open(tl, t, ev, &p);
 	if (!o)
 		return NULL;
 	o->w.only_wakeup = true;
-	if (o->w.pub.context == WAKEIF_CTX_HARDIRQ && ev->cpu == p.chosen_cpu) {
-		o->w.pub.waker_pid = -1; /* delivered by an IPI: who sent it is not recorded */
+	bool maybe_ipi = o->w.pub.context == WAKEIF_CTX_HARDIRQ || !(ev->known & WI_KNOWN_FLAGS);
+	if (maybe_ipi && ev->cpu == p.chosen_cpu) {
+		o->w.pub.waker_pid = -1; /* perhaps delivered by an IPI: who sent it is not recorded */
 		o->w.waker_comm = WI_NAME_NONE;
 		o->w.pub.context = WAKEIF_CTX_UNKNOWN;
 	}
@@ -444,6 +443,7 @@ static void on_exec(struct wi_timeline *tl, const struct wi_event *ev)
 		tl_task_rename_pid(tl, t, ev->exec.pid);
 	if (tl->view_cpu[ev->cpu].curr_pid == old_pid)
 		tl->view_cpu[ev->cpu].curr_pid = ev->exec.pid;
+	tl_task_name(tl, t, ev->exec.comm);
 	if (tl->in_window)
 		tl->q.exec_count++;
 	if (tl->obs.exec)

@@ -151,6 +151,7 @@ void tl_wait_begin(struct wi_timeline *tl, struct task *t, uint32_t c)
 	tl_set_state(tl, t, WI_TASK_RUNNABLE);
 	t->ghost = false;
 	t->pub.cpu = c;
+	tl_task_seen_on(tl, t, c);
 	t->prev_waiting = NULL;
 	t->next_waiting = cpu->waiting;
 	if (cpu->waiting)

@@ -192,6 +192,8 @@ void tl_task_name(struct wi_timeline *tl, struct task *t, uint32_t comm)
 	t->pub.renamed = t->pub.comm != WI_NAME_NONE;
 	t->pub.comm = comm;
 	infer_pin(tl, t);
+	if (tl->obs.renamed)
+		tl->obs.renamed(tl->obs.ctx, tl->now_ns, &t->pub);
 }
 
 void tl_task_rename_pid(struct wi_timeline *tl, struct task *t, int32_t pid)

@@ -90,6 +90,8 @@ static void describe_waker(struct wi_timeline *tl, struct wi_wakeup *w, const st
 
 		if (waker) {
 			w->waker_comm = waker->pub.comm;
+			if (w->waker_comm == WI_NAME_NONE && tl->opt.comm_of) /* no record has named it yet */
+				w->waker_comm = tl->opt.comm_of(tl->opt.comm_of_ctx, w->pub.waker_pid);
 			w->waker_tgid = (uint32_t)waker->pub.tgid;
 		}
 	}
@@ -134,7 +136,7 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 		.enq_record_cpu = p->enq_record_cpu,
 		.run_cpu = WI_CPU_NONE,
 		.run_after_pid = -1,
-		.moved = p->chosen_cpu != WI_CPU_NONE && p->chosen_cpu != prev_cpu,
+		.moved = p->chosen_cpu != WI_CPU_NONE && prev_cpu != WI_CPU_NONE && p->chosen_cpu != prev_cpu,
 		.was_running = t->pub.state == WI_TASK_RUNNING && p->switched_out && (p->source == WI_CHOSEN_WAKEUP || p->moved),
 		.in_window = ev->ts_ns >= tl->start_ns && ev->ts_ns <= tl->stop_ns,
 	};
@@ -227,6 +229,8 @@ static void set_pending(struct wi_timeline *tl, uint32_t c, int delta)
 		wi_mask_set(tl->pending, c);
 	else
 		wi_mask_clear(tl->pending, c);
+	if (tl->have_sched_idle)
+		tl_update_sched_idle_only(tl, c);
 	tl_update_idle(tl, c);
 }
 

@@ -209,11 +209,11 @@ static void pid_reuse(void **state)
 	struct wi_timeline_quality q;
 	char *told = tl_fixture_run(&plain,
 				    "1000 0 42=make other\n2000 0 42=make switch X 0\n3000 1 100 new 42=sh 2\n3050 2 0 switch R 42=sh\n3100 2 42=sh switch S 0\n", "G", &q);
-	assert_string_equal(told, "G 42 run 1000 wait 0 sleep 0 unknown 0\nG 42 run 50 wait 50 sleep 0 unknown 0\nG 100 run 2100 wait 0 sleep 0 unknown 0\n");
+	assert_string_equal(told, "G make:42 run 1000 wait 0 sleep 0 unknown 0\nG sh:42 run 50 wait 50 sleep 0 unknown 0\nG 100 run 2100 wait 0 sleep 0 unknown 0\n");
 	assert_int_equal(q.repairs.reused_pids, 0);
 	free(told);
 	told = tl_fixture_run(&plain, "1000 0 42=make switch S 0\n3000 1 100 new 42=sh 2\n3050 2 0 switch R 42=sh\n3100 2 42=sh switch S 0\n", "G", &q);
-	assert_string_equal(told, "G 42 run 0 wait 0 sleep 2000 unknown 0\nG 42 run 50 wait 50 sleep 0 unknown 0\nG 100 run 2100 wait 0 sleep 0 unknown 0\n");
+	assert_string_equal(told, "G make:42 run 0 wait 0 sleep 2000 unknown 0\nG sh:42 run 50 wait 50 sleep 0 unknown 0\nG 100 run 2100 wait 0 sleep 0 unknown 0\n");
 	assert_int_equal(q.repairs.reused_pids, 1);
 	free(told);
 }
@@ -403,6 +403,13 @@ static void exec_by_thread(void **state)
 		  "G 101 run 0 wait 0 sleep 1000 unknown 0\nG 101 run 2000 wait 0 sleep 0 unknown 0\n");
 }
 
+static void exec_renames(void **state)
+{
+	(void)state;
+	tl_expect(&plain, "1000 0 102=bash other\n1000 1 101=bash switch S 0\n2000 0 102=bash exec 102 102 /usr/local/bin/a-very-long-program\n3000 0 102 other\n", "G",
+		  "G bash:101 run 0 wait 0 sleep 2000 unknown 0\nG a-very-long-pro:102 run 2000 wait 0 sleep 0 unknown 0\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,7 +420,7 @@ int main(void)
 		cmocka_unit_test(idle_task_is_no_task), cmocka_unit_test(gap),		     cmocka_unit_test(ghosts_and_throttling),
 		cmocka_unit_test(inferred_migration),  cmocka_unit_test(skew),		     cmocka_unit_test(only_wakeups),
 		cmocka_unit_test(duplicates),	       cmocka_unit_test(woken_twice),	     cmocka_unit_test(woken_while_running),	       cmocka_unit_test(censored),	     cmocka_unit_test(unresolved),
-		cmocka_unit_test(exec_by_thread),      cmocka_unit_test(late_start),	     cmocka_unit_test(switch_only),
+		cmocka_unit_test(exec_by_thread),      cmocka_unit_test(exec_renames),	     cmocka_unit_test(late_start),	     cmocka_unit_test(switch_only),
 		      cmocka_unit_test(moved_wakeup),
 	};
 

@@ -117,11 +117,12 @@ static void parse_event(char *line, struct wi_names *names, struct wi_event *e)
 	e->ts_ns = strtoull(w[0], NULL, 10);
 	e->cpu = (uint32_t)strtoul(w[1], NULL, 10);
 	char *end = w[2] + strlen(w[2]) - 1;
-	if (*end == 'h')
+	bool digit = end > w[2] && end[-1] >= '0' && end[-1] <= '9';
+	if (digit && *end == 'h')
 		e->common_flags |= WI_FLAG_HARDIRQ;
-	if (*end == 's')
+	if (digit && *end == 's')
 		e->common_flags |= WI_FLAG_SOFTIRQ;
-	if (*end == 'h' || *end == 's')
+	if (digit && (*end == 'h' || *end == 's'))
 		*end = '\0';
 	uint32_t comm;
 	e->common_pid = task_word(w[2], names, &comm);
@@ -159,6 +160,8 @@ static void parse_event(char *line, struct wi_names *names, struct wi_event *e)
 		e->type = WI_EV_SCHED_PROCESS_EXEC;
 		e->exec.pid = (int32_t)strtol(w[4], NULL, 10);
 		e->exec.old_pid = (int32_t)strtol(w[5], NULL, 10);
+		if (w[6])
+			e->exec.comm = wi_names_of_exec(names, w[6], strlen(w[6]));
 	} else if (!strcmp(w[3], "exit")) {
 		e->type = WI_EV_SCHED_PROCESS_EXIT;
 		e->exit.pid = e->common_pid;
@@ -203,6 +206,7 @@ struct recorder {
 	const char *kinds;
 	struct wi_timeline *tl;
 	uint32_t words;
+	const struct wi_names *names;
 };
 
 static bool wanted(const struct recorder *r, char kind)
@@ -283,10 +287,14 @@ static void on_migrated(void *ctx, uint64_t now, const struct wi_task *t, uint32
 static void on_gone(void *ctx, uint64_t now, const struct wi_task *t)
 {
 	struct recorder *r = ctx;
+	char plain[32], name[64] = "";
 
 	(void)now;
+	snprintf(plain, sizeof(plain), "t%d", t->pid);
+	if (t->comm != WI_NAME_NONE && strcmp(plain, wi_names_get(r->names, t->comm)) != 0)
+		snprintf(name, sizeof(name), "%s:", wi_names_get(r->names, t->comm));
 	if (wanted(r, 'G'))
-		fprintf(r->out, "G %d run %llu wait %llu sleep %llu unknown %llu%s\n", t->pid, (unsigned long long)t->state_ns[WI_TASK_RUNNING],
+		fprintf(r->out, "G %s%d run %llu wait %llu sleep %llu unknown %llu%s\n", name, t->pid, (unsigned long long)t->state_ns[WI_TASK_RUNNING],
 			(unsigned long long)t->state_ns[WI_TASK_RUNNABLE],
 			(unsigned long long)(t->state_ns[WI_TASK_BLOCKED] + t->state_ns[WI_TASK_WAKING]),
 			(unsigned long long)t->state_ns[WI_TASK_UNKNOWN], t->throttle_suspected ? " throttled" : "");
@@ -335,7 +343,7 @@ char *tl_fixture_run(const struct tl_fixture_opts *o, const char *events, const 
 	struct wi_survey s;
 	char *text = NULL;
 	size_t len;
-	struct recorder r = { .out = open_memstream(&text, &len), .kinds = kinds, .words = topo->nr_words };
+	struct recorder r = { .out = open_memstream(&text, &len), .kinds = kinds, .words = topo->nr_words, .names = names };
 	struct wi_timeline_observer obs = { .ctx = &r, .cpu_changed = on_cpu, .idle_changed = on_idle, .wait_changed = on_wait, .decision = on_decision,
 					    .wakeup_closed = on_closed, .migrated = on_migrated, .task_gone = on_gone };
 	int n = tl_fixture_parse(events, names, &ev);
