@@ -79,7 +79,7 @@ static void check_event(const struct opened *o, const struct wi_event *ev, uint6
 	if (ev->type == WI_EV_SCHED_MIGRATE_TASK)
 		assert_in_range(ev->mig.dest_cpu, 0, WI_MAX_CPUS - 1);
 	if (ev->type == WI_EV_MARKER)
-		assert_in_range(ev->marker.len, 0, 8 << 20);
+		assert_in_range(ev->marker.len, 0, 1 << 20);
 }
 
 static uint64_t read_sane(struct opened *o)
