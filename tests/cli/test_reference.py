@@ -31,12 +31,12 @@ NOT_COMPARED = {"input", "tool", "topology.source", "topology.note", "topology.f
 SHOWN = 25
 EPS = 1e-6
 
-# What trace-cmd cannot read, with counts made by hand. gpuvis: MANIFEST of the public traces, option 8 skipped. The cut ones: damaged, so the
-# exit status is 4, and no more records than the whole file holds.
+# What trace-cmd cannot read, with counts made by hand. gpuvis: MANIFEST of the public traces, option 8 skipped. trunc-60 ends within the kernel
+# symbols, before any event data (offset 905,984 of the whole file): refused. trunc-lost ends within them: what is whole is analysed.
 BY_HAND = {
     "gpuvis-4.11-option8-tgids.dat.gz": {"status": (0,), "sched_switch": (43806, 43806)},
-    "trunc-60.dat": {"status": (4,), "sched_switch": (1, 246)},
-    "trunc-v6-60.dat.gz": {"status": (4,), "sched_switch": (0, 246)},
+    "trunc-60.dat": {"status": (3,)},
+    "trunc-v6-60.dat.gz": {"status": (3,)},
     "trunc-lost.dat": {"status": (4,), "sched_switch": (1, 18737)},
 }
 
@@ -158,6 +158,8 @@ def compare(trace, topology, tasks):
 
 
 def check_by_hand(want, status, got, err):
+    if status == 3 and status in want["status"] and got is None:
+        return []
     if status not in want["status"] or got is None:
         return ["exit status %d, expected %s: %s" % (status, want["status"], err)]
     n = got["events"]["sched_switch"]
