@@ -282,7 +282,8 @@ static bool decode_fields(struct lib *l, const struct tep_record *rec, struct wi
 		return pid(l, t, 0, rec, &ev->fork.parent_pid) && comm(l, t, 1, rec, &ev->fork.parent_comm) &&
 		       pid(l, t, 2, rec, &ev->fork.child_pid) && comm(l, t, 3, rec, &ev->fork.child_comm);
 	case WI_EV_SCHED_PROCESS_EXEC:
-		return pid(l, t, 0, rec, &ev->exec.pid) && pid(l, t, 1, rec, &ev->exec.old_pid) && exec_name(l, rec, &ev->exec.comm);
+		return pid(l, t, 0, rec, &ev->exec.pid) && pid(l, t, 1, rec, &ev->exec.old_pid) &&
+		       exec_name(l, rec, &ev->exec.comm);
 	case WI_EV_SCHED_PROCESS_EXIT:
 		return pid(l, t, 0, rec, &ev->exit.pid) && comm(l, t, 1, rec, &ev->exit.comm) &&
 		       prio(l, t, 2, rec, &ev->exit.prio);
@@ -757,6 +758,21 @@ static int probe(const uint8_t *head, size_t len, uint64_t file_bytes)
 	(void)file_bytes;
 	return 0;
 }
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+/* libtracecmd loses its handle when it refuses a file, and the name of the clock always. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libtracecmd.so\nleak:vsscanf\n";
+}
+#endif
 
 const struct wi_parser_ops wi_tracecmdlib_ops = {
 	.name = "trace.dat through libtracecmd",

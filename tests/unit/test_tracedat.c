@@ -16,6 +16,12 @@
 
 #include "tracedat_fixture.h"
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+
 #define ALL (REC_LOST | REC_ALL_TYPES | REC_HIDDEN | REC_TIMES)
 
 static const struct tdw_cfg plain = {
