@@ -241,7 +241,10 @@ static bool read_all(struct wi_session *s, struct wi_err *err)
 		if (!wi_timeline_take(s->timeline, ev, n, err))
 			break;
 	}
-	return !err->code && wi_timeline_finish(s->timeline, err);
+	if (err->code)
+		return false;
+	wi_timeline_set_end(s->timeline, wi_source_info(s->src)->last_ts_ns);
+	return wi_timeline_finish(s->timeline, err);
 }
 
 bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *wanted, struct wi_err *err)

@@ -21,7 +21,7 @@ struct wi_chain {
 /* Does ev (a record of this CPU) contradict the chain? Then follow it anyway: call wi_chain_follow next. */
 static inline bool wi_chain_broken(const struct wi_chain *c, const struct wi_event *ev)
 {
-	if (c->pid == WI_CHAIN_UNKNOWN || ev->type == WI_EV_LOST)
+	if (c->pid == WI_CHAIN_UNKNOWN || ev->type == WI_EV_LOST || ev->type == WI_EV_MARKER)
 		return false;
 	if (ev->type == WI_EV_SCHED_SWITCH)
 		return ev->sw.prev_pid != c->pid;
@@ -38,7 +38,7 @@ static inline void wi_chain_follow(struct wi_chain *c, const struct wi_event *ev
 		c->pid = ev->sw.next_pid;
 	else if (ev->type == WI_EV_SCHED_PROCESS_EXEC)
 		c->pid = ev->exec.pid;
-	else if (ev->known & WI_KNOWN_COMMON_PID)
+	else if (ev->type != WI_EV_MARKER && (ev->known & WI_KNOWN_COMMON_PID)) /* as all of ftrace's own, a marker proves nothing */
 		c->pid = ev->common_pid;
 }
 

@@ -234,6 +234,12 @@ static bool end_of_stream(struct wi_rb_streams *r, struct stream *s)
 		lose(r, s, WI_LOST_MARK, NULL);
 		return true;
 	}
+	if (!(s->before & FIRST_RECORD)) {
+		uint64_t ns = map_ts(r, s, s->seen_ts);
+
+		if (ns > r->cfg.info->last_ts_ns)
+			r->cfg.info->last_ts_ns = ns;
+	}
 	s->dead = true;
 	return false;
 }

@@ -69,6 +69,7 @@ struct wi_source_info {
 	uint32_t nr_damage;
 	uint64_t file_bytes;
 	bool looks_ahead;    /* cpu[] is complete at open and WI_EV_LOST comes at the start of its gap (see event.h) */
+	uint64_t last_ts_ns; /* of the latest record of any kind, delivered or not; complete after a pass; 0 unknown */
 	uint64_t unparsed;   /* sched records or lines that could not be decoded, so far */
 	uint64_t unordered;  /* records that came earlier than a predecessor and were delivered at the predecessor's time, so far */
 	uint64_t unknown_state_letters;

@@ -516,6 +516,7 @@ static bool fill_cpu_info(struct text *t, struct wi_source_info *info)
 		c->overwritten |= f->cpu[cpu].buffer_started;
 	}
 	info->cpu = t->cpu_info;
+	info->last_ts_ns = f->last_ts_ns;
 	return true;
 }
 

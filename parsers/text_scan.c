@@ -288,6 +288,8 @@ static const char *guess_release(const struct scan *s)
 		return "4.8";
 	if (index)
 		return "4.14";
+	if (s->single_seen & 0xb0) /* idle kthread, dead, zombie by themselves: 4.14 and later; there a throttled task leaves for idle, too */
+		return "";
 	if (s->mark_256_to_idle)
 		return "4.8";
 	if ((s->single_seen & 0x40) && !(s->single_seen & 0x1b0))
@@ -356,6 +358,8 @@ static bool note_cpu(struct scan *s, const struct wi_text_head *h)
 		c->first_pid = h->pid;
 	}
 	c->seen = true;
+	if (h->ts_ns > facts->last_ts_ns)
+		facts->last_ts_ns = h->ts_ns;
 	if (h->cpu >= facts->nr_cpus)
 		facts->nr_cpus = h->cpu + 1;
 	return true;

@@ -54,6 +54,7 @@ struct wi_text_facts {
 	uint32_t nr_cpus;	     /* highest CPU seen + 1 */
 	struct wi_text_cpu *cpu;     /* nr_cpus allocated or more */
 	uint32_t cpu_room;
+	uint64_t last_ts_ns; /* highest stamp of any line */
 	struct wi_text_instance instance[WI_TEXT_MAX_INSTANCES];
 	bool more_instances;	       /* than there is room for */
 	uint32_t nr_instances, chosen; /* nr_instances 0: the text names none */

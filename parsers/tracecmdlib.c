@@ -385,6 +385,8 @@ static bool take_record(struct lib *l, struct lib_cpu *c, uint32_t cpu, bool fir
 	c->rec = first ? tracecmd_read_cpu_first(l->in, (int)cpu) : tracecmd_read_data(l->in, (int)cpu);
 	if (!c->rec)
 		return false;
+	if (c->rec->ts > l->info->last_ts_ns)
+		l->info->last_ts_ns = c->rec->ts;
 	if (first)
 		first_record(l, c, cpu);
 	if (c->rec->missed_events) {

@@ -276,11 +276,10 @@ static void on_waking(struct wi_timeline *tl, const struct wi_event *ev, const s
 		tl_wakeup_close(tl, t->wakeup, WI_OUT_REPLACED);
 	}
 	t->wakeup = o;
-	if (t->pub.state == WI_TASK_BLOCKED || t->pub.state == WI_TASK_UNKNOWN) {
-		if (t->pub.cpu == WI_CPU_NONE)
-			t->pub.cpu = (uint32_t)ev->wk.target_cpu;
+	if (t->pub.cpu == WI_CPU_NONE)
+		t->pub.cpu = (uint32_t)ev->wk.target_cpu;
+	if (o->state_at_wake == WI_TASK_BLOCKED)
 		tl_set_state(tl, t, WI_TASK_WAKING);
-	}
 }
 
 /* p becomes runnable on the CPU that its sched_wakeup names. */
@@ -310,12 +309,11 @@ static struct open_wakeup *open_from_wakeup(struct wi_timeline *tl, struct task 
 				  .enq_record_cpu = ev->cpu,
 				  .source = WI_CHOSEN_WAKEUP };
 
-	if (t->wakeup) {
+	bool waits = t->wakeup && t->pub.state == WI_TASK_RUNNABLE; /* since an earlier one: the wait is that one's */
+	if (t->wakeup)
 		tl_repair(tl, &tl->q.repairs.duplicate_waking);
-		if (t->pub.state == WI_TASK_RUNNABLE)
-			return t->wakeup;
+	if (t->wakeup && !waits)
 		tl_wakeup_close(tl, t->wakeup, WI_OUT_REPLACED);
-	}
 	struct open_wakeup *o = tl_wakeup_open(tl, t, ev, &p);
 	if (!o)
 		return NULL;
@@ -328,7 +326,9 @@ static struct open_wakeup *open_from_wakeup(struct wi_timeline *tl, struct task 
 	}
 	if (tl->in_window)
 		t->pub.nr_wakeups++;
-	t->wakeup = o;
+	o->duplicate = waits;
+	if (!waits)
+		t->wakeup = o;
 	tl_wakeup_fire(tl, ev->ts_ns);
 	return t->wakeup;
 }

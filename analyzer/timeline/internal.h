@@ -64,6 +64,7 @@ struct wi_timeline {
 	bool failed;
 
 	uint64_t now_ns, start_ns, stop_ns; /* start, stop: the window */
+	uint64_t end_ns; /* of the recording, when told; 0 */
 	bool started, done, in_window;
 	uint64_t alarm_ns; /* no event before this needs more than its own work: next decision, gap, window edge */
 	struct wi_lookahead *la;

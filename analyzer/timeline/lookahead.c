@@ -304,7 +304,6 @@ static bool match(struct wi_lookahead *la, const struct wi_event *ev)
 		break;
 	case WI_EV_SCHED_SWITCH:
 		la->records++;
-		la->switch_known |= ev->known;
 		s = ev->sw.prev_pid ? open_find(la, ev->sw.prev_pid) : NULL;
 		if (s)
 			entry_at(la, s->entry)->p.switched_out = true;
@@ -344,6 +343,8 @@ bool wi_lookahead_take(struct wi_lookahead *la, uint32_t n)
 	uint32_t types = la->types;
 	for (uint32_t i = 0; i < n; i++) {
 		types |= 1u << ev[i].type;
+		if (ev[i].type == WI_EV_SCHED_SWITCH)
+			la->switch_known |= ev[i].known;
 		if (!la->has_waking)
 			continue;
 		if (la->await[ev[i].cpu] != NO_ENTRY && ev[i].type != WI_EV_LOST && ev[i].type != WI_EV_MARKER)

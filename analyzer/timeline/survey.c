@@ -101,7 +101,7 @@ static bool follow_cpu(struct surveyor *v, const struct wi_event *ev)
 			return false;
 	} else {
 		int32_t pid = ev->type == WI_EV_SCHED_SWITCH	     ? ev->sw.prev_pid
-			      : ev->known & WI_KNOWN_COMMON_PID ? ev->common_pid
+			      : (ev->known & WI_KNOWN_COMMON_PID) && ev->type != WI_EV_MARKER ? ev->common_pid
 								     : WI_CHAIN_UNKNOWN;
 
 		if (v->s->first_ts_ns[ev->cpu] == WI_TIME_UNKNOWN)
@@ -201,6 +201,14 @@ static void set_start(struct wi_survey *s, const struct wi_source_info *info)
 	s->window_start_ns = window > s->recording_start_ns ? window : s->recording_start_ns;
 }
 
+/* A line that is not delivered may be a CPU's first. */
+static void take_earlier_starts(struct wi_survey *s, const struct wi_source_info *info)
+{
+	for (uint32_t c = 0; info->cpu && c < s->nr_cpus && c < info->nr_cpus; c++)
+		if (info->cpu[c].has_data && s->first_ts_ns[c] != WI_TIME_UNKNOWN && info->cpu[c].first_ts_ns < s->first_ts_ns[c])
+			s->first_ts_ns[c] = info->cpu[c].first_ts_ns;
+}
+
 static bool take_info(struct surveyor *v, const struct wi_source_info *info)
 {
 	if (info->nr_cpus && !grow_cpus(v, info->nr_cpus))
@@ -270,6 +278,7 @@ bool wi_survey(struct wi_source *src, struct wi_survey *s, struct wi_err *err)
 	s->gap_ns = v.nr_samples ? v.sample[(v.nr_samples - 1) / 2] : GAP_DEFAULT_NS;
 	if (s->nr_gaps)
 		qsort(s->gaps, s->nr_gaps, sizeof(*s->gaps), by_start);
+	take_earlier_starts(s, info);
 	set_start(s, info);
 	ok = true;
 out:

@@ -7,6 +7,18 @@
 
 #define PID_LEAVES (WI_PID_MAX / 1024 + 1)
 
+/* Several CPUs' first records may name one task: it ran where the earliest of them lies (METRICS rule 3). */
+static bool is_earliest(const struct wi_survey *s, uint32_t cpu, int32_t pid)
+{
+	if (pid <= 0)
+		return true;
+	for (uint32_t c = 0; c < s->nr_cpus; c++)
+		if (c != cpu && s->first_pid[c] == pid &&
+		    (s->first_ts_ns[c] < s->first_ts_ns[cpu] || (s->first_ts_ns[c] == s->first_ts_ns[cpu] && c < cpu)))
+			return false;
+	return true;
+}
+
 /* State of every CPU at the recording's start (METRICS rules 3, 5). */
 static void start(struct wi_timeline *tl)
 {
@@ -22,7 +34,7 @@ static void start(struct wi_timeline *tl)
 
 		if (!cpu->active)
 			continue;
-		if (cpu->kind == WI_CPU_UNKNOWN && (quiet ? !tl->opt.quiet_unknown : pid >= 0) && !cpu->overwritten) {
+		if (cpu->kind == WI_CPU_UNKNOWN && (quiet ? !tl->opt.quiet_unknown : pid >= 0) && !cpu->overwritten && is_earliest(s, c, pid)) {
 			struct task *t = quiet ? NULL : tl_task_get(tl, pid, WI_NAME_NONE);
 
 			tl_set_kind(tl, c, t ? WI_CPU_BUSY : WI_CPU_IDLE);
@@ -149,6 +161,11 @@ static void censor(struct wi_timeline *tl)
 	}
 }
 
+void wi_timeline_set_end(struct wi_timeline *tl, uint64_t end_ns)
+{
+	tl->end_ns = end_ns;
+}
+
 bool wi_timeline_finish(struct wi_timeline *tl, struct wi_err *err)
 {
 	tl->err = err;
@@ -160,6 +177,8 @@ bool wi_timeline_finish(struct wi_timeline *tl, struct wi_err *err)
 	if (!tl->done) {
 		tl_apply_gaps(tl, UINT64_MAX);
 		tl_wakeup_fire(tl, tl->now_ns);
+		if (tl->end_ns > tl->now_ns)
+			tl->now_ns = tl->end_ns < tl->stop_ns ? tl->end_ns : tl->stop_ns;
 	}
 	if (tl->done && tl->stop_ns > tl->now_ns)
 		tl->now_ns = tl->stop_ns; /* the window goes on to the time asked for, as the trace does */

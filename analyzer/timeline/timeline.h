@@ -235,6 +235,9 @@ struct wi_event *wi_timeline_room(struct wi_timeline *tl, int *max);
 bool wi_timeline_take(struct wi_timeline *tl, const struct wi_event *room, int nr, struct wi_err *err);
 bool wi_timeline_done(const struct wi_timeline *tl);
 
+/* The recording goes on to end_ns, whatever the last event was: records that are not delivered count, too. Before finish. */
+void wi_timeline_set_end(struct wi_timeline *tl, uint64_t end_ns);
+
 /* Applies what is still held back, closes intervals, open wakeups (censored) and tasks. Once, at the end. */
 bool wi_timeline_finish(struct wi_timeline *tl, struct wi_err *err);
 

@@ -97,6 +97,18 @@ static void describe_waker(struct wi_timeline *tl, struct wi_wakeup *w, const st
 	}
 }
 
+/* Was a wakee whose state the trace does not show off its run queue? Then it would have run before prev_cpu idled. */
+static bool proved_blocked(const struct wi_timeline *tl, const struct task *t, uint32_t prev_cpu, bool moved)
+{
+	const struct cpu *prev = prev_cpu < tl->nr_cpus ? &tl->cpu[prev_cpu] : NULL;
+
+	if (moved || t->ghost)
+		return true;
+	if (!prev || !prev->ever_idle)
+		return false;
+	return prev->kind == WI_CPU_IDLE || prev->last_idle_ns >= t->unknown_since_ns;
+}
+
 struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const struct wi_event *ev, const struct wi_placement *p)
 {
 	struct open_wakeup *o = slot_take(tl);
@@ -110,6 +122,8 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 	uint32_t prev_cpu = ev->type == WI_EV_SCHED_WAKING ? (uint32_t)ev->wk.target_cpu : t->pub.cpu;
 
 	o->state_at_wake = t->pub.state;
+	if (t->pub.state == WI_TASK_UNKNOWN && proved_blocked(tl, t, prev_cpu, p->moved))
+		o->state_at_wake = WI_TASK_BLOCKED;
 	o->decided = o->pending = o->enqueued = o->duplicate = false;
 	o->blocked_ns_at_wake = t->pub.blocked_ns;
 	o->w = (struct wi_wakeup){
@@ -153,18 +167,6 @@ static uint32_t others_queued(const struct wi_timeline *tl, const struct open_wa
 	return tl->view_cpu[c].nr_running - (counts_itself && tl->view_cpu[c].nr_running ? 1 : 0);
 }
 
-/* Was a wakee whose state the trace does not show off its run queue? Then it would have run before prev_cpu idled. */
-static bool proved_blocked(const struct wi_timeline *tl, const struct open_wakeup *o, const struct task *t)
-{
-	const struct cpu *prev = o->w.pub.prev_cpu < tl->nr_cpus ? &tl->cpu[o->w.pub.prev_cpu] : NULL;
-
-	if (o->placement.moved || t->ghost)
-		return true;
-	if (!prev || !prev->ever_idle)
-		return false;
-	return prev->kind == WI_CPU_IDLE || prev->last_idle_ns >= t->unknown_since_ns;
-}
-
 static bool share_llc(const struct wakeif_topology *topo, uint32_t a, uint32_t b)
 {
 	return topo->group[WAKEIF_LLC][a] == topo->group[WAKEIF_LLC][b];
@@ -174,7 +176,7 @@ static bool is_oncpu(const struct wi_timeline *tl, const struct open_wakeup *o)
 {
 	const struct wi_wakeup *w = &o->w;
 	uint32_t prev = w->pub.prev_cpu;
-	bool leaving = (o->state_at_wake == WI_TASK_BLOCKED && w->pub.wake_ns - o->blocked_ns_at_wake < tl->opt.oncpu_ns) ||
+	bool leaving = (o->state_at_wake == WI_TASK_BLOCKED && o->blocked_ns_at_wake != WI_TIME_UNKNOWN && w->pub.wake_ns - o->blocked_ns_at_wake < tl->opt.oncpu_ns) ||
 		       (o->state_at_wake == WI_TASK_RUNNING && o->placement.switched_out);
 
 	return leaving && w->pub.waker_cpu != prev && o->placement.enq_record_cpu == prev &&
@@ -194,14 +196,14 @@ static bool maybe_delayed(const struct wi_timeline *tl, const struct open_wakeup
 	       o->state_at_wake == WI_TASK_BLOCKED && prev->nr_fair > 0 && prev->fair_since_ns <= o->blocked_ns_at_wake;
 }
 
-static enum wakeif_class classify(const struct wi_timeline *tl, const struct open_wakeup *o, const struct task *t)
+static enum wakeif_class classify(const struct wi_timeline *tl, const struct open_wakeup *o)
 {
 	const struct wi_wakeup *w = &o->w;
 	bool moved = o->placement.moved;
 
 	if (w->chosen_cpu >= tl->nr_cpus || w->pub.prev_cpu >= tl->nr_cpus || tl->cpu[w->pub.waker_cpu].kind == WI_CPU_UNKNOWN)
 		return WAKEIF_UNKNOWN;
-	if (o->state_at_wake == WI_TASK_UNKNOWN && !proved_blocked(tl, o, t))
+	if (o->state_at_wake == WI_TASK_UNKNOWN)
 		return WAKEIF_UNKNOWN;
 	if (w->pub.waker_pid == w->pub.pid && (w->pub.context == WAKEIF_CTX_TASK || w->pub.context == WAKEIF_CTX_UNKNOWN))
 		return WAKEIF_SELF;
@@ -241,7 +243,7 @@ void tl_wakeup_fire_one(struct wi_timeline *tl, struct open_wakeup *o)
 	struct task *t = (struct task *)w->wakee;
 
 	if (w->pub.class_ != WAKEIF_FORK)
-		w->pub.class_ = (uint8_t)classify(tl, o, t);
+		w->pub.class_ = (uint8_t)classify(tl, o);
 	w->maybe_delayed = w->pub.class_ == WAKEIF_SELECT && maybe_delayed(tl, o);
 	tl->view.now_ns = tl->now_ns;
 	o->decided = true;
