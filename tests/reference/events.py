@@ -146,9 +146,16 @@ WAKE = re.compile(r"comm=(.*) pid=(-?\d+) prio=(-?\d+)(?: success=(\d+))? target
 WAKE_PLUGIN = re.compile(r"(.*):(\d+) \[(-?\d+)\](?: success=(\d+))? CPU:(\d+)\s*$")
 MIGRATE = re.compile(r"comm=(.*) pid=(-?\d+) prio=(-?\d+) orig_cpu=(\d+) dest_cpu=(\d+)\s*$")
 FORK = re.compile(r"(?:parent_)?comm=(.*) (?:parent_)?pid=(-?\d+) child_comm=(.*) child_pid=(-?\d+)\s*$")
-EXEC = re.compile(r"pid=(-?\d+) old_pid=(-?\d+)\s*$")
+EXEC = re.compile(r"(?:filename=(.*) )?pid=(-?\d+) old_pid=(-?\d+)\s*$")
 EXIT = re.compile(r"comm=(.*) pid=(-?\d+) prio=(-?\d+)(?: group_dead=\S+)?\s*$")
 IDLE = re.compile(r"state=(\d+) cpu_id=(\d+)\s*$")
+
+
+def exec_name(filename):
+    """Rule 11: what the kernel makes of it, at most 15 bytes of what follows the last '/'."""
+    if not filename:
+        return None
+    return filename.rpartition("/")[2].encode("utf-8", "surrogateescape")[:15].decode("utf-8", "replace") or None
 
 
 def decode_state(text, table, trace):
@@ -188,7 +195,7 @@ def parse_body(type_, body, table, trace):
         return m and {"parent_comm": m[1], "parent_pid": int(m[2]), "child_comm": m[3], "child_pid": int(m[4])}
     if type_ == "sched_process_exec":
         m = EXEC.search(body)
-        return m and {"pid": int(m[1]), "old_pid": int(m[2])}
+        return m and {"pid": int(m[2]), "old_pid": int(m[3]), "comm": exec_name(m[1])}
     if type_ == "sched_process_exit":
         m = EXIT.match(body)
         return m and {"comm": m[1], "pid": int(m[2]), "prio": int(m[3])}

@@ -537,6 +537,7 @@ class Machine:
                 self.set_state(leader, "DEAD")
             t.pid = new
             self.tasks[new] = t
+        self.task(new, ev.f["comm"])
 
     def on_sched_process_exit(self, ev):
         t = self.task(ev.f["pid"], ev.f["comm"])
