@@ -330,12 +330,13 @@ static void count_waiting(struct wi_metrics *m, uint32_t cpu, uint32_t mask, boo
 		count_restricted(m, cpu, mask, begins);
 }
 
-void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, uint32_t index)
+void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, uint32_t index,
+			bool moved)
 {
 	struct m_task *t = &m->tasks.task[index];
 
 	if (t->wait_cpu != NONE)
-		m_waste_wait_end(m, now_ns, index);
+		m_waste_wait_end(m, index);
 	if (task->throttle_suspected)
 		return;
 	if (mask_of_task(m, task, t) == NONE) {
@@ -343,8 +344,7 @@ void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, con
 		return;
 	}
 	t->wait_cpu = cpu;
-	t->wait_join_ns = now_ns;
-	if (t->wait_left_ns != now_ns) /* else it was moved and goes on waiting */
+	if (!moved) /* else it goes on waiting */
 		t->wait_since_ns = now_ns;
 	t->pid = task->pid;
 	t->comm = task->comm;
@@ -353,7 +353,7 @@ void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, con
 		count_waiting(m, cpu, t->mask, true);
 }
 
-void m_waste_wait_end(struct wi_metrics *m, uint64_t now_ns, uint32_t index)
+void m_waste_wait_end(struct wi_metrics *m, uint32_t index)
 {
 	struct m_task *t = &m->tasks.task[index];
 	uint32_t cpu = t->wait_cpu;
@@ -362,7 +362,6 @@ void m_waste_wait_end(struct wi_metrics *m, uint64_t now_ns, uint32_t index)
 		return; /* was not counted */
 	unlink_waiting(m, cpu, t);
 	t->wait_cpu = NONE;
-	t->wait_left_ns = now_ns;
 	if (!m->waste.cpu[cpu].known)
 		return;
 	note_left(m, (struct m_left){ t->wait_since_ns, t->pid, t->comm, cpu, t->mask });

@@ -177,8 +177,8 @@ static struct wi_hist *histogram_of(struct m_latency *l, const struct wi_wakeup 
 	return d->placement < WI_NR_PLACEMENTS ? &l->r.by_placement[d->placement] : &l->placed_unknown;
 }
 
-void m_latency_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_outcome outcome, const struct m_wake *d,
-		      uint32_t task)
+void m_latency_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
+		      const struct m_wake *d, uint32_t task)
 {
 	struct m_latency *l = &m->latency;
 	uint64_t start = wi_wakeup_start_ns(w), wakeup_ns = 0, queue_wait_ns = 0;
@@ -190,6 +190,9 @@ void m_latency_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_o
 		uint32_t index = wi_hist_index(wakeup_ns);
 		m_hist_add_at(m, histogram_of(l, w, d), wakeup_ns, index);
 	}
+	if (measured ? wakeup_ns >= m->longest.least_ns : outcome == WI_OUT_CENSORED && start <= now_ns)
+		m_longest_offer(m, w, measured ? wakeup_ns : now_ns - start, measured ? w->run_ns : now_ns, !measured,
+				task);
 	if (measured && w->enq_ns <= w->run_ns) {
 		queue_wait_ns = w->run_ns - w->enq_ns;
 		m_hist_add(m, &l->r.queue_wait, queue_wait_ns);
@@ -281,7 +284,7 @@ bool m_latency_finish(struct wi_metrics *m, struct wi_results *r)
 	    !split_finish(m, &l->by_waker, r->names, &r->latency.by_waker, &r->latency.nr_by_waker))
 		return false;
 	sort_splits(&r->latency, r->names);
-	return true;
+	return m_longest_finish(m, r);
 }
 
 /* ---- results ---- */
@@ -341,6 +344,7 @@ bool wi_latency_results_merge(struct wi_latency_results *into, struct wi_names *
 		ok = wi_hist_merge(&into->by_class[c], &from->by_class[c]);
 	for (int p = 0; ok && p < WI_NR_PLACEMENTS; p++)
 		ok = wi_hist_merge(&into->by_placement[p], &from->by_placement[p]);
+	ok = ok && m_longest_merge(into, names, from, from_names);
 	ok = ok && split_merge(&into->by_cpu, &into->nr_by_cpu, from->by_cpu, from->nr_by_cpu, names, from_names) &&
 	     split_merge(&into->by_waker, &into->nr_by_waker, from->by_waker, from->nr_by_waker, names, from_names);
 	if (ok)
@@ -364,6 +368,7 @@ void wi_latency_results_fini(struct wi_latency_results *r)
 		wi_hist_fini(&r->by_class[c]);
 	for (int p = 0; p < WI_NR_PLACEMENTS; p++)
 		wi_hist_fini(&r->by_placement[p]);
+	free(r->longest);
 	rows_fini(r->by_cpu, r->nr_by_cpu);
 	rows_fini(r->by_waker, r->nr_by_waker);
 	*r = (struct wi_latency_results){ 0 };

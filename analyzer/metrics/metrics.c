@@ -44,6 +44,8 @@ static void on_cpu_changed(void *ctx, uint64_t now_ns, uint32_t cpu, enum wi_cpu
 		if (index != NONE)
 			m->tasks.task[index].wait_left_ns = WI_TIME_UNKNOWN; /* it ran */
 	}
+	m->missed.coming[cpu].pid = 0;
+	m_longest_ran(m, now_ns, cpu, kind, task);
 	if (!m_online(&m->lay, cpu))
 		return;
 	if (index != NONE && m->tasks.task[index].bounce != NONE)
@@ -68,9 +70,31 @@ static void on_idle_changed(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle)
 	if (!m_online(&m->lay, cpu) || !m_idle_idle_changed(m, cpu, idle))
 		return;
 	m_missed_touch(m, now_ns, cpu, false);
+	m_missed_core_touch(m, cpu, idle);
 	m_waste_idle_changed(m, now_ns, cpu, idle);
 	if (m->lay.max_threads > 1)
 		m_smt_idle_changed(m, now_ns, cpu, idle);
+}
+
+static void wait_begins(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, uint32_t index)
+{
+	struct m_task *t = &m->tasks.task[index];
+	bool moved = t->wait_left_ns == now_ns;
+
+	if (moved)
+		m_longest_moved(m, index);
+	else if (t->hops != NONE)
+		m_longest_forget(m, index);
+	m_waste_wait_begin(m, now_ns, cpu, task, index, moved);
+	t->queue_cpu = cpu;
+	t->wait_join_ns = now_ns;
+	t->wait_left_ns = WI_TIME_UNKNOWN;
+}
+
+static void wait_ends(struct wi_metrics *m, uint64_t now_ns, uint32_t index)
+{
+	m_waste_wait_end(m, index);
+	m->tasks.task[index].wait_left_ns = now_ns;
 }
 
 static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, int delta)
@@ -82,9 +106,9 @@ static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const stru
 	if (index == NONE)
 		return;
 	if (delta > 0)
-		m_waste_wait_begin(m, now_ns, cpu, task, index);
+		wait_begins(m, now_ns, cpu, task, index);
 	else
-		m_waste_wait_end(m, now_ns, index);
+		wait_ends(m, now_ns, index);
 	note_policy(m, task);
 	if (m->missed.sched_idle_seen && m_online(&m->lay, cpu))
 		m_missed_touch(m, now_ns, cpu, delta < 0);
@@ -137,9 +161,13 @@ static void on_decision(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 		m_missed_decision(m, w, d);
 		m_affine_decision(m, w, d);
 		m_idle_decision(m, w, d);
-	}
+	} else if (m->opt.sink && w->chosen_cpu < m->lay.nr_cpus)
+		m_missed_names(m, w, d);
 	if (m->missed.sched_idle_seen)
 		m_missed_on_its_way(m, now_ns, w);
+	if (w->chosen_cpu < m->lay.nr_cpus)
+		m->missed.coming[w->chosen_cpu] =
+			(struct m_coming){ w->pub.pid, w->wakee ? w->wakee->comm : WI_NAME_NONE };
 }
 
 static uint64_t since(uint64_t end_ns, uint64_t start_ns)
@@ -180,6 +208,7 @@ static void tell_sink(struct wi_metrics *m, uint64_t now_ns, const struct wi_wak
 								       : WI_TIME_UNKNOWN,
 		.ran_pid = d->ran_pid,
 		.ran_comm = d->ran_comm,
+		.ran_waking = d->ran_waking,
 		.prev_distance = d->prev_distance,
 		.waker_distance = d->waker_distance,
 	};
@@ -203,7 +232,7 @@ static void on_wakeup_closed(void *ctx, uint64_t now_ns, const struct wi_wakeup 
 	if (d->counts) {
 		uint32_t task = w->wakee ? task_index(m, w->wakee) : NONE;
 
-		m_latency_closed(m, w, outcome, d, task);
+		m_latency_closed(m, now_ns, w, outcome, d, task);
 		if (d->decided)
 			m_missed_closed(m, now_ns, w, outcome, d);
 		if (d->affine)
@@ -233,6 +262,7 @@ static void on_renamed(void *ctx, uint64_t now_ns, const struct wi_task *task)
 	uint32_t index = m_task_find(&m->tasks, task->id);
 
 	advance(m, now_ns);
+	m_longest_renamed(m, task);
 	if (index == NONE)
 		return;
 	m->tasks.task[index].comm = task->comm;
@@ -255,7 +285,8 @@ static void on_task_gone(void *ctx, uint64_t now_ns, const struct wi_task *task)
 
 	advance(m, now_ns);
 	if (index != NONE) {
-		m_waste_wait_end(m, now_ns, index);
+		m_waste_wait_end(m, index);
+		m_longest_forget(m, index);
 		m_smt_task_gone(m, now_ns, index, task->cpu);
 		m_affine_task_gone(m, index);
 	}
@@ -325,7 +356,8 @@ struct wi_metrics *wi_metrics_new(const struct wi_metrics_opts *opts, struct wi_
 		.task_gone = on_task_gone,
 	};
 	if (!m_layout_init(&m->lay, opts->topology) || !m_tasktab_init(&m->tasks) || !copy_rules(m) ||
-	    !m_latency_init(m) || !m_missed_init(m) || !m_waste_init(m) || !m_smt_init(m) || !m_idle_init(m)) {
+	    !m_latency_init(m) || !m_longest_init(m) || !m_missed_init(m) || !m_waste_init(m) || !m_smt_init(m) ||
+	    !m_idle_init(m)) {
 		wi_err_nomem(err);
 		wi_metrics_free(m);
 		return NULL;
@@ -397,6 +429,7 @@ void wi_metrics_free(struct wi_metrics *m)
 	if (!m)
 		return;
 	m_latency_fini(m);
+	m_longest_fini(m);
 	m_missed_fini(m);
 	m_waste_fini(m);
 	m_smt_fini(m);

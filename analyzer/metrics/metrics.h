@@ -37,8 +37,9 @@ struct wi_wakeup_verdict {
 	uint64_t missed_since_ns; /* when it became idle */
 	uint64_t missed_until_ns; /* when it stopped; WI_TIME_UNKNOWN: still idle now */
 	uint64_t avoidable_ns;	  /* WI_TIME_UNKNOWN: none, or not measured */
-	int32_t ran_pid;	  /* current on the chosen CPU at the decision; 0 idle task; -1 unknown */
-	uint32_t ran_comm;	  /* name id of the timeline's table; WI_NAME_NONE */
+	int32_t ran_pid;   /* current on the chosen CPU at the decision, or see ran_waking; 0 idle task; -1 unknown */
+	uint32_t ran_comm; /* name id of the timeline's table; WI_NAME_NONE */
+	bool ran_waking;   /* the CPU ran nobody: ran is the wakee that was sent there before */
 	uint8_t prev_distance, waker_distance; /* enum wi_distance of chosen; UNKNOWN */
 };
 

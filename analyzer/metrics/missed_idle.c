@@ -25,8 +25,9 @@ bool m_missed_init(struct wi_metrics *m)
 	s->idle = calloc(words, sizeof(*s->idle));
 	s->idle_since_ns = calloc(cpus, sizeof(*s->idle_since_ns));
 	s->scratch_cand = calloc(words, sizeof(*s->scratch_cand));
+	s->coming = calloc(cpus, sizeof(*s->coming));
 	if (!s->watch_head || !s->worst_head || !s->core_idle || !s->idle_core || !s->idle || !s->idle_since_ns ||
-	    !s->scratch_cand)
+	    !s->scratch_cand || !s->coming)
 		return false;
 	memset(s->watch_head, 0xff, cpus * sizeof(*s->watch_head));
 	memset(s->worst_head, 0xff, cpus * sizeof(*s->worst_head));
@@ -46,6 +47,7 @@ void m_missed_fini(struct wi_metrics *m)
 	free(s->idle);
 	free(s->idle_since_ns);
 	free(s->scratch_cand);
+	free(s->coming);
 	wi_missed_results_fini(&s->r);
 }
 
@@ -108,28 +110,32 @@ static void watches_end(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
 static void idle_begins(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
 {
 	struct m_missed *s = &m->missed;
-	uint32_t core = m->lay.topo->group[WAKEIF_CORE][cpu], n = m->lay.core_threads[core];
-	const uint32_t *sibling = &m->lay.core_cpu[m->lay.core_first[core]];
 
 	wi_mask_set(s->idle, cpu);
 	s->idle_since_ns[cpu] = now_ns;
-	if (++s->core_idle[core] < n)
-		return;
-	for (uint32_t i = 0; i < n; i++)
-		wi_mask_set(s->idle_core, sibling[i]);
 }
 
 static void idle_ends(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
+{
+	wi_mask_clear(m->missed.idle, cpu);
+	watches_end(m, now_ns, cpu);
+}
+
+/* idle(c) changed: rule 23 asks for it on every thread of a core. */
+void m_missed_core_touch(struct wi_metrics *m, uint32_t cpu, bool idle)
 {
 	struct m_missed *s = &m->missed;
 	uint32_t core = m->lay.topo->group[WAKEIF_CORE][cpu], n = m->lay.core_threads[core];
 	const uint32_t *sibling = &m->lay.core_cpu[m->lay.core_first[core]];
 
-	wi_mask_clear(s->idle, cpu);
-	if (s->core_idle[core]-- == n)
-		for (uint32_t i = 0; i < n; i++)
+	if (idle ? ++s->core_idle[core] < n : s->core_idle[core]-- < n)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		if (idle)
+			wi_mask_set(s->idle_core, sibling[i]);
+		else
 			wi_mask_clear(s->idle_core, sibling[i]);
-	watches_end(m, now_ns, cpu);
+	}
 }
 
 static bool is_idle(const struct wi_metrics *m, const struct wakeif_view *v, uint32_t cpu)
@@ -276,7 +282,7 @@ static enum sibling_state siblings_of(const struct wi_metrics *m, const struct s
 	enum sibling_state state = SIBLINGS_IDLE;
 
 	for (uint32_t i = 0; i < m->lay.core_threads[core]; i++) {
-		if (sibling[i] == c || wi_mask_test(s->idle, sibling[i]))
+		if (sibling[i] == c || wi_mask_test(s->view->idle, sibling[i]))
 			continue;
 		if (!wi_mask_test(s->view->unknown, sibling[i]))
 			return SIBLING_BUSY;
@@ -306,9 +312,10 @@ static void note_prev_idle(struct wi_metrics *m, const struct sight *s, const st
 	m->missed.r.prev_idle_elsewhere++;
 	if (d->prev_distance < WI_NR_DISTANCES)
 		m->missed.r.prev_idle_by_distance[d->prev_distance]++;
-	/* Rule 24: chosen shares W's LLC, and prev does not or does: the pull, or the choice between the two. */
-	m->missed.r.prev_idle_affine_possible +=
-		m_waker_cpu(w) < m->lay.nr_cpus && m_same_llc(m->lay.topo, c, m_waker_cpu(w));
+	/* On one LLC an idle prev_cpu is returned whatever wake_affine says. */
+	m->missed.r.prev_idle_affine_possible += m_waker_cpu(w) < m->lay.nr_cpus && m_waker_cpu(w) != prev &&
+						 m_same_llc(m->lay.topo, c, m_waker_cpu(w)) &&
+						 !m_same_llc(m->lay.topo, prev, c);
 }
 
 static void count_wide(struct wi_missed_cost *cost, uint8_t bits)
@@ -317,13 +324,30 @@ static void count_wide(struct wi_missed_cost *cost, uint8_t bits)
 		cost[i].count += bits >> i & 1;
 }
 
-static void note_names(struct wi_metrics *m, const struct sight *s, const struct wi_wakeup *w, struct m_wake *d)
+/* Who runs on the chosen CPU; where nobody does and it is yet not idle: who was sent there last. */
+void m_missed_names(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d)
 {
-	const struct wi_task *ran = wi_timeline_current(m->tl, w->chosen_cpu);
+	const struct wakeif_view *v = wi_timeline_view(m->tl);
+	uint32_t c = w->chosen_cpu;
+	const struct wi_task *ran = wi_timeline_current(m->tl, c);
 
-	d->ran_pid = s->view->cpu[w->chosen_cpu].curr_pid;
-	d->ran_comm = ran ? ran->comm : WI_NAME_NONE;
 	d->comm = w->wakee ? w->wakee->comm : WI_NAME_NONE;
+	d->ran_pid = v->cpu[c].curr_pid;
+	d->ran_comm = ran ? ran->comm : WI_NAME_NONE;
+	if (d->ran_pid || wi_mask_test(v->idle, c) || !m->missed.coming[c].pid)
+		return;
+	d->ran_waking = true;
+	d->ran_pid = m->missed.coming[c].pid;
+	d->ran_comm = m->missed.coming[c].comm;
+}
+
+/* Queued on c, without the wakee itself. */
+static uint32_t nr_running(const struct sight *s, const struct wi_wakeup *w, uint32_t c)
+{
+	const struct wi_task *t = w->wakee;
+	bool itself = t && t->cpu == c && (t->state == WI_TASK_RUNNING || t->state == WI_TASK_RUNNABLE);
+
+	return s->view->cpu[c].nr_running - (itself && s->view->cpu[c].nr_running);
 }
 
 static void placed_on_busy(struct wi_metrics *m, const struct sight *s, const struct wi_wakeup *w, struct m_wake *d)
@@ -336,9 +360,14 @@ static void placed_on_busy(struct wi_metrics *m, const struct sight *s, const st
 	d->row = (uint8_t)find_ring(m, s, c, d);
 	d->idle_core = find_idle_cores(m, s, c);
 	count_wide(r->queued_while_idle_core, d->idle_core);
-	d->stacked = c == m_waker_cpu(w) && s->view->cpu[c].nr_running >= 2 && d->idle_core >> WI_WIDE_MACHINE & 1;
+	m_missed_names(m, w, d);
+	if (c != m_waker_cpu(w))
+		return;
+	uint32_t running = nr_running(s, w, c);
+	r->on_waker_cpu++;
+	r->on_waker_cpu_alone += running == 1;
+	d->stacked = running >= 2 && d->idle_core >> WI_WIDE_MACHINE & 1;
 	r->stacked_on_waker.count += d->stacked;
-	note_names(m, s, w, d);
 }
 
 static void placed_on_idle(struct wi_metrics *m, const struct sight *s, const struct wi_wakeup *w, struct m_wake *d,
@@ -350,7 +379,7 @@ static void placed_on_idle(struct wi_metrics *m, const struct sight *s, const st
 	if (!wi_mask_test(s->view->idle, w->chosen_cpu)) {
 		d->on_sched_idle_only = true;
 		r->on_sched_idle_only++;
-		note_names(m, s, w, d);
+		m_missed_names(m, w, d);
 	} else {
 		d->ran_pid = 0;
 	}
@@ -444,12 +473,13 @@ static void offer_worst(struct wi_metrics *m, const struct wi_wakeup *w, const s
 		.comm = d->comm,
 		.waker_comm = w->waker_comm,
 		.ran_comm = d->ran_comm,
-		.waker_cpu = w->pub.waker_cpu,
+		.waker_cpu = m_waker_cpu(w),
 		.prev_cpu = w->pub.prev_cpu,
 		.chosen_cpu = w->chosen_cpu,
 		.missed_cpu = watch->cpu,
 		.row = d->row,
 		.censored = censored,
+		.ran_waking = d->ran_waking,
 	};
 
 	m_worst_offer(m, &row, watch);

@@ -72,8 +72,11 @@ struct m_task {
 	/* idle_while_waiting.c */
 	uint32_t wait_cpu, wait_next, wait_prev; /* wait_cpu NONE: does not wait, or is not counted */
 	uint64_t wait_since_ns;
-	uint64_t wait_join_ns; /* when it joined the queue of wait_cpu */
-	uint64_t wait_left_ns; /* when it last left a queue; taken up again at the same instant it was moved */
+	uint64_t wait_join_ns; /* when it joined the queue of queue_cpu */
+	uint64_t wait_left_ns; /* when it left it; WI_TIME_UNKNOWN: it has not, or it ran since. Taken up again at the
+				* same instant it was moved */
+	uint32_t queue_cpu;    /* where it waits, or waited last, counted or not */
+	uint32_t hops;	       /* longest.c: where it waited before, in the same wait; NONE */
 	uint32_t mask;	       /* number of its affinity mask; NONE: not yet asked */
 	uint32_t mask_comm;    /* name at that time: an inferred mask can change with the name */
 	const wakeif_word *mask_allowed; /* pointer at that time, never followed */
@@ -134,7 +137,7 @@ struct m_wake {
 	bool decided; /* SELECT, counts, and its decision was seen */
 	bool seen;    /* its decision was seen */
 	bool counts;
-	bool stacked, prev_idle_elsewhere, on_sched_idle_only, chosen_unknown, touched_idle_package;
+	bool stacked, prev_idle_elsewhere, on_sched_idle_only, chosen_unknown, touched_idle_package, ran_waking;
 	uint8_t row, idle_core, half_busy, placement, prev_distance, waker_distance;
 	bool affine; /* counts in wake_affine */
 	int32_t ran_pid;
@@ -160,9 +163,13 @@ struct m_missed {
 	uint32_t nr_worst, max_worst;
 	wakeif_word *idle;	 /* online CPUs that are idle, or count as idle by rule 22 */
 	uint64_t *idle_since_ns; /* by CPU: since when */
-	uint32_t *core_idle;	 /* by core: CPUs of idle */
-	wakeif_word *idle_core;	 /* CPUs of cores whose online CPUs are all in idle */
+	uint32_t *core_idle;	 /* by core: CPUs that are idle(c) */
+	wakeif_word *idle_core;	 /* CPUs of cores whose online CPUs all are */
 	wakeif_word *scratch_cand;
+	struct m_coming {
+		int32_t pid; /* 0: none */
+		uint32_t comm;
+	} * coming;	      /* by CPU: wakee of the last decision for it, until the CPU switches */
 	bool sched_idle_rule; /* the kernel is new enough */
 	bool sched_idle_seen; /* and a task of this policy was seen */
 };
@@ -335,6 +342,40 @@ struct m_latency {
 	struct m_split by_cpu, by_waker;
 };
 
+#define LONGEST_STINTS 512u /* of each CPU, kept to tell who ran during a wait */
+#define LONGEST_HOPS 7u
+
+struct m_stint { /* a stretch of time in which a CPU ran one task; the next one ends it */
+	uint64_t from_ns;
+	int32_t pid; /* 0 idle task; STINT_UNKNOWN, STINT_NOBODY */
+	uint32_t comm;
+};
+
+struct m_hops { /* queues that a waiting task was moved from, latest last */
+	uint32_t nr, next_free;
+	struct {
+		uint64_t from_ns;
+		uint32_t cpu;
+	} hop[LONGEST_HOPS];
+};
+
+struct m_longest {
+	struct wi_longest_row row[WI_LONGEST]; /* sorted */
+	uint32_t nr;
+	uint64_t least_ns;     /* a shorter one is not among them */
+	struct m_stint *stint; /* LONGEST_STINTS a CPU */
+	uint32_t *nr_stints;   /* by CPU: how many there are; from LONGEST_STINTS on the number of the next */
+	struct m_hops *hops;
+	uint32_t nr_hops, cap_hops, free_hops; /* free_hops: index + 1 */
+	struct m_ran {
+		int32_t pid; /* -1 free */
+		uint32_t comm;
+		uint64_t ns;
+	} * ran; /* scratch: a hash by pid, and which of its places are used */
+	uint32_t *ran_used, nr_ran;
+	uint32_t *cursor; /* scratch: by thread of a core */
+};
+
 struct m_filter {
 	const wakeif_word *cpus;
 	int32_t *pids; /* sorted */
@@ -357,6 +398,7 @@ struct wi_metrics {
 	uint32_t nr_wake;
 	struct m_filter filter;
 	struct m_latency latency;
+	struct m_longest longest;
 	struct m_missed missed;
 	struct m_waste waste;
 	struct m_smt smt;
@@ -373,14 +415,16 @@ struct wi_metrics {
 /* latency.c */
 bool m_latency_init(struct wi_metrics *m);
 void m_latency_fini(struct wi_metrics *m);
-void m_latency_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_outcome outcome, const struct m_wake *d,
-		      uint32_t task);
+void m_latency_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
+		      const struct m_wake *d, uint32_t task);
 bool m_latency_finish(struct wi_metrics *m, struct wi_results *r);
 
 /* missed_idle.c, worst.c */
 bool m_missed_init(struct wi_metrics *m);
 void m_missed_fini(struct wi_metrics *m);
 void m_missed_touch(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool leaving);
+void m_missed_core_touch(struct wi_metrics *m, uint32_t cpu, bool idle);
+void m_missed_names(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
 void m_missed_on_its_way(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w);
 void m_missed_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
 void m_missed_undecided(struct wi_metrics *m, struct m_wake *d); /* SELECT, but its decision was not seen */
@@ -395,6 +439,21 @@ bool m_worst_finish(struct wi_metrics *m, struct wi_missed_results *out, struct 
 int m_worst_cmp(const struct wi_worst_row *a,
 		const struct wi_worst_row *b); /* < 0: a is worse; names are not compared */
 
+/* longest.c */
+bool m_longest_init(struct wi_metrics *m);
+void m_longest_fini(struct wi_metrics *m);
+void m_longest_ran(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind,
+		   const struct wi_task *task);
+void m_longest_renamed(struct wi_metrics *m, const struct wi_task *task);
+void m_longest_moved(struct wi_metrics *m,
+		     uint32_t index); /* from one queue to another; the first one still stands there */
+void m_longest_forget(struct wi_metrics *m, uint32_t index); /* its former queues */
+void m_longest_offer(struct wi_metrics *m, const struct wi_wakeup *w, uint64_t latency_ns, uint64_t end_ns,
+		     bool censored, uint32_t task);
+bool m_longest_finish(struct wi_metrics *m, struct wi_results *r);
+bool m_longest_merge(struct wi_latency_results *into, struct wi_names *names, const struct wi_latency_results *from,
+		     const struct wi_names *from_names);
+
 /* idle_while_waiting.c, matching.c */
 bool m_waste_init(struct wi_metrics *m);
 void m_waste_start(struct wi_metrics *m, uint64_t start_ns);
@@ -402,9 +461,9 @@ void m_waste_fini(struct wi_metrics *m);
 void m_waste_settle(struct wi_metrics *m); /* works off what changed at m->now_ns, before time goes on */
 void m_waste_cpu_known(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool known);
 void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle);
-void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task,
-			uint32_t index);
-void m_waste_wait_end(struct wi_metrics *m, uint64_t now_ns, uint32_t index);
+void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, uint32_t index,
+			bool moved);
+void m_waste_wait_end(struct wi_metrics *m, uint32_t index);
 bool m_waste_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
 bool m_mask_covers(const struct wi_metrics *m, const wakeif_word *mask, const wakeif_word *span);
 void m_match_group(struct wi_metrics *m, const struct m_waste_group *group, uint32_t *pairs, uint32_t *cpu_pairs);

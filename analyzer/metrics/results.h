@@ -131,11 +131,36 @@ struct wi_split_row {
 	struct wi_chist wakeup;
 };
 
+#define WI_LONGEST 20
+#define WI_BEHIND 3
+
+/* One of the longest waits, closed or censored, and who ran meanwhile on the CPU where it waited. */
+struct wi_longest_row {
+	uint64_t wake_ns, latency_ns;
+	uint64_t queue_wait_ns;	   /* WI_TIME_UNKNOWN: its enqueue was not seen; then nothing is known of what ran */
+	uint64_t sibling_idle_ns;  /* some SMT sibling ran the idle task; WI_TIME_UNKNOWN: no SMT, or not known */
+	int32_t pid, waker_pid;	   /* waker: -1 unknown, 0 idle task */
+	uint32_t comm, waker_comm; /* name ids */
+	uint32_t waker_cpu, prev_cpu, chosen_cpu, run_cpu; /* WI_CPU_NONE: not known; run_cpu: censored */
+	uint8_t class_;					   /* enum wakeif_class */
+	uint8_t nr_behind;
+	bool censored;	      /* still waiting at the window's end: latency and wait are its age */
+	bool behind_known;    /* behind holds what is known of its wait; false: nothing is */
+	bool behind_complete; /* all of the wait is accounted for */
+	struct wi_behind {
+		int32_t pid; /* 0 idle task */
+		uint32_t comm;
+		uint64_t ns;
+	} behind[WI_BEHIND]; /* who ran longest during the wait: by ns falling, pid */
+};
+
 /* .latency. The splits by class and placement are exact parts of `wakeup`. */
 struct wi_latency_results {
 	struct wi_hist wakeup, queue_wait, transit;
 	struct wi_hist by_class[WAKEIF_NR_CLASSES];
 	struct wi_hist by_placement[WI_NR_PLACEMENTS]; /* decided ones */
+	struct wi_longest_row *longest; /* the longest, of all classes: by latency_ns falling, wake_ns, pid */
+	size_t nr_longest;		/* at most WI_LONGEST */
 	struct wi_split_row *by_cpu,
 		*by_waker; /* NULL unless asked for; by_cpu: by CPU; by_waker: by sum falling, context, pid, comm */
 	size_t nr_by_cpu, nr_by_waker;
@@ -153,15 +178,18 @@ struct wi_worst_row {
 	uint64_t missed_idle_ns; /* from when the missed CPU became idle to when it stopped, or the window's end */
 	int32_t pid, waker_pid,
 		ran_pid; /* waker, ran: -1 unknown, 0 idle task. ran: current on the chosen CPU at the decision */
-	uint32_t comm, waker_comm, ran_comm; /* name ids */
-	uint32_t waker_cpu, prev_cpu, chosen_cpu, missed_cpu;
-	uint8_t row;   /* enum wi_missed_row: SIBLING .. MACHINE */
-	bool censored; /* still waiting at the window's end: wait_ns is its age */
+	uint32_t comm, waker_comm, ran_comm;		      /* name ids */
+	uint32_t waker_cpu, prev_cpu, chosen_cpu, missed_cpu; /* waker_cpu: WI_CPU_NONE unknown */
+	uint8_t row;					      /* enum wi_missed_row: SIBLING .. MACHINE */
+	bool censored;	 /* still waiting at the window's end: wait_ns is its age */
+	bool ran_waking; /* nobody ran there: ran is the wakee that was sent there before */
 };
 
 /* .missed_idle. chosen_idle + queued_on_busy + chosen_unknown = decided; chosen_idle + sum of rows = decided. */
 struct wi_missed_results {
-	uint64_t decided, chosen_idle, queued_on_busy, chosen_unknown;
+	uint64_t decided, chosen_idle, queued_on_busy, chosen_unknown; /* chosen_unknown: part of row[UNKNOWN] */
+	uint64_t on_waker_cpu,
+		on_waker_cpu_alone; /* of queued_on_busy: chosen was the waker's CPU; only it ran there */
 	struct wi_missed_cost row[WI_NR_MISSED_ROWS];
 	struct wi_missed_cost queued_while_idle_core[WI_NR_WIDE], half_busy_core[WI_NR_WIDE], stacked_on_waker;
 	uint64_t prev_idle_elsewhere, prev_idle_by_distance[WI_NR_DISTANCES], prev_idle_affine_possible;
@@ -280,6 +308,7 @@ struct wi_task_results {
 	size_t nr, max;
 	uint64_t total[WI_NR_TASK_ORDERS];
 	uint64_t throttle_suspected;
+	uint64_t policy_known, policy_unknown; /* of tasks that ran */
 };
 
 struct wi_results {

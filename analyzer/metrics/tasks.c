@@ -157,6 +157,10 @@ void m_tasks_gone(struct wi_metrics *m, const struct wi_task *task, struct m_tas
 		t->latency = (struct wi_chist){ 0 };
 	}
 	count(&m->rows, &row);
+	if (row.run_ns) {
+		m->rows.policy_known += task->policy != WAKEIF_POLICY_UNKNOWN;
+		m->rows.policy_unknown += task->policy == WAKEIF_POLICY_UNKNOWN;
+	}
 	if (!append(&m->rows, &row)) {
 		wi_chist_fini(&row.latency);
 		m->failed = true;
@@ -198,6 +202,8 @@ bool wi_task_results_merge(struct wi_task_results *into, struct wi_names *names,
 	for (int o = 0; o < WI_NR_TASK_ORDERS; o++)
 		into->total[o] += from->total[o];
 	into->throttle_suspected += from->throttle_suspected;
+	into->policy_known += from->policy_known;
+	into->policy_unknown += from->policy_unknown;
 	if (from->max > into->max)
 		into->max = from->max;
 	if (!from->nr)

@@ -77,6 +77,8 @@ uint32_t m_task_add(struct m_tasktab *t, uint32_t id)
 		.wait_prev = NONE,
 		.wait_left_ns = WI_TIME_UNKNOWN,
 		.mask = NONE,
+		.queue_cpu = NONE,
+		.hops = NONE,
 		.bounce = NONE,
 	};
 	hash_put(t, i);

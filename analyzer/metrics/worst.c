@@ -25,6 +25,7 @@ int m_worst_cmp(const struct wi_worst_row *a, const struct wi_worst_row *b)
 	UP(ran_pid);
 	UP(row);
 	UP(censored);
+	UP(ran_waking);
 	UP(missed_idle_ns);
 #undef DOWN
 #undef UP
@@ -219,6 +220,8 @@ bool wi_missed_results_merge(struct wi_missed_results *into, struct wi_names *na
 	into->chosen_idle += from->chosen_idle;
 	into->queued_on_busy += from->queued_on_busy;
 	into->chosen_unknown += from->chosen_unknown;
+	into->on_waker_cpu += from->on_waker_cpu;
+	into->on_waker_cpu_alone += from->on_waker_cpu_alone;
 	for (int i = 0; ok && i < WI_NR_MISSED_ROWS; i++)
 		ok = merge_cost(&into->row[i], &from->row[i]);
 	for (int i = 0; ok && i < WI_NR_WIDE; i++)

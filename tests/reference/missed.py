@@ -48,9 +48,12 @@ class Decisions:
         f.chosen_idle = idle_now(c)
         f.chosen_sidle = c.sidle
         f.ran = ("swapper", 0) if c.kind == "idle" else (c.current.label(), c.current.pid) if c.current else None
+        f.ran_waking = c.kind == "idle" and c.idle is None and c.coming is not None
+        if f.ran_waking:
+            f.ran = c.coming
         core = [cpus[x] for x in topo.span["core"].get(c.number, (c.number,)) if x in topo.online and x != c.number]
-        f.sibling_busy = any(x.kind != "unknown" and not idle_now(x) for x in core)
-        f.core_idle = not f.chosen_unknown and f.chosen_idle and all(idle_now(x) for x in core)
+        f.sibling_busy = any(x.kind != "unknown" and x.idle is None for x in core)
+        f.sibling_unknown = any(x.kind == "unknown" for x in core)
         f.row, ring = self.nearest_ring(m, c, f.candidates)
         f.idle_cores = self.idle_cores(m, c, f.candidates)
         f.missed = longest_idle(ring)
@@ -89,7 +92,7 @@ class Decisions:
                 online = [m.cpus[x] for x in core if x in m.topo.online]
                 if core == own or not online or not core <= span:
                     continue
-                if all(idle_now(x) for x in online):
+                if all(x.idle is not None for x in online):
                     found += [x for x in online if x.number in cand]
             out[scope] = found
         return out
@@ -199,7 +202,7 @@ def report(m, decided, worst_n=20):
     queued_core = {s: Row() for s in CORE_SCOPES}
     half = {s: Row() for s in CORE_SCOPES}
     stacked = Row()
-    queued = sidle = stalled = stalled_queued = elsewhere = affine = 0
+    queued = sidle = stalled = stalled_queued = elsewhere = affine = unknown = on_waker = alone = 0
     by_distance = dict.fromkeys(("core", "cluster", "llc", "node", "remote"), 0)
     worst = []
     for w in decided:
@@ -208,8 +211,12 @@ def report(m, decided, worst_n=20):
         stalled += w.stalled(m.recording_end)
         if f.chosen_unknown:
             rows["unknown"].add(w)
+            unknown += 1
         elif not f.chosen_idle:
             queued += 1
+            if w.chosen == w.waker_cpu and not w.waker_unknown:
+                on_waker += 1
+                alone += f.waker_running == 1
             stalled_queued += w.stalled(m.recording_end)
             a = avoidable(m, w, f.missed)
             rows[f.row].add(w, a)
@@ -227,9 +234,11 @@ def report(m, decided, worst_n=20):
         if w.prev_cpu is not None and w.prev_cpu != w.chosen and f.prev_idle:
             elsewhere += 1
             by_distance[topo.distance(w.prev_cpu, w.chosen)] += 1
-            affine += not w.waker_unknown and topo.share_llc(w.waker_cpu, w.chosen)
+            affine += (not w.waker_unknown and w.waker_cpu != w.prev_cpu and topo.share_llc(w.waker_cpu, w.chosen)
+                       and not topo.share_llc(w.prev_cpu, w.chosen))
     n = len(decided)
-    out = {"decided": n, "queued_on_busy": counted(queued, n)}
+    out = {"decided": n, "chosen_idle": n - queued - unknown, "chosen_unknown": unknown,
+           "queued_on_busy": dict(counted(queued, n), on_waker_cpu=on_waker, on_waker_cpu_alone=alone)}
     out.update({k: r.json(n) for k, r in rows.items()})
     out["queued_while_idle_core"] = {s: r.json(n) for s, r in queued_core.items()}
     out["half_busy_core"] = {s: r.json(n) for s, r in half.items()}
@@ -259,6 +268,8 @@ def worst_entry(m, w, a):
            "prev_cpu": w.prev_cpu, "chosen_cpu": w.chosen, "scope": f.row, "wait_ns": wait_or_age(m, w), "avoidable_ns": a}
     if f.ran:
         out["ran_pid"], out["ran_comm"] = f.ran[1], f.ran[0]
+        if f.ran_waking:
+            out["ran_waking"] = True
     out.update(missed_cpu=f.missed[0], missed_idle_ns=(s.end if s.end is not None else m.stop) - s.start)
     if w.waker_unknown:
         for k in ("waker_pid", "waker_comm", "waker_cpu"):

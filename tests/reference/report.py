@@ -12,6 +12,7 @@ import affine
 import continuous
 import events
 import idle
+import longest
 import markers
 import missed
 import smt
@@ -71,11 +72,18 @@ def quality(m, gap, samples, decided):
          "quiet_cpus": m.quiet_cpus, "waking_gap_ns": gap, "waking_gap_samples": samples, "has_waking": m.has_waking,
          "allowed": {s: sum(w.facts.allowed_source == s for w in decided) for s in ("recorded", "inferred", "assumed")},
          "tasks": len(m.all_tasks), "unnamed_tasks": sum(t.comm is None for t in m.all_tasks),
-         "throttle_suspected": sum(t.throttled for t in m.all_tasks)}
+         "throttle_suspected": sum(t.throttled for t in m.all_tasks), "policies": policies(m)}
     if m.skew:
         (a, b), (ns, n) = max(m.skew.items(), key=lambda x: (x[1][0], -x[0][0], -x[0][1]))
         q["skew"] = {"cpu_a": a, "cpu_b": b, "ns": ns, "count": n}
     return q
+
+
+def policies(m):
+    """Tasks that ran in the window."""
+    ran = [t for t in m.all_tasks if t.state_ns["RUNNING"]]
+    known = sum(m.policy(t) is not None for t in ran)
+    return {"known": known, "unknown": len(ran) - known}
 
 
 def event_counts(m):
@@ -123,12 +131,12 @@ def latencies(m, decided):
             entry[1] += w.t_run - w.t_enq
             if not w.was_running and w.kind == "waking":
                 transit.add(w.t_enq - w.t_wake)
-        if w.class_ == "select" and not w.facts.chosen_unknown and w.prev_cpu is not None:
+        if w.class_ == "select" and not w.facts.chosen_unknown and w.prev_cpu is not None and placement(w):
             by_place[placement(w)].add(ns)
     tasks = sorted(by_task.items(), key=lambda x: (-sum(x[1][0].values), x[0].pid, x[0].order))
     return {"wakeup": total.latency(True), "queue_wait": queue.latency(True), "transit": transit.latency(True),
             "by_class": {c: h.latency() for c, h in by_class.items()}, "by_placement": {p: h.latency() for p, h in by_place.items()},
-            "by_task": [{"pid": t.pid, "comm": t.label(), **h.latency(), "queue_wait_ns": q, "wakeups": t.wakeups} for t, (h, q) in tasks[:50]],
+            "longest": longest.report(m), "by_task": [{"pid": t.pid, "comm": t.label(), **h.latency(), "queue_wait_ns": q, "wakeups": t.wakeups} for t, (h, q) in tasks[:50]],
             "by_task_total": len(tasks)}
 
 
@@ -138,7 +146,7 @@ def placement(w):
         return "prev_idle" if f.chosen_idle else "prev_busy"
     if not f.chosen_idle:
         return "busy"
-    return "idle_core" if not f.sibling_busy else "idle_sibling_busy"
+    return "idle_sibling_busy" if f.sibling_busy else "idle_core" if not f.sibling_unknown else None
 
 
 def task_table(m):

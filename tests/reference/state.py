@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The machine's state, record by record (METRICS rules 3 to 12, 15, 18), and a replay that tells listeners of every stretch of time in which
 nothing changed, and of every decision."""
+import longest
 from topology import pinned_by_name, POLICY_IDLE
 from events import kernel_version, proves, SCHED_TYPES
 
@@ -46,6 +47,7 @@ class Task:
         self.inherited = self.inherited_policy = None
         self.lost_seq = None
         self.run_comm = None
+        self.path = []  # queues of its present or last wait: [from, cpu, to]; to None while it waits there
 
     def seen_off(self, cpu):
         return bool(self.places - {cpu})
@@ -76,9 +78,21 @@ class Cpu:
         self.switched = False  # its first sched_switch has come
         self.fair_seq = None  # step at which the present stretch with a fair task queued began
         self.idle_seq = None  # step up to which it was last seen idle
+        self.stints = []  # stretches of one current task
+        self.coming = None  # (name, pid) of the wakee of the last decision for it since its last switch
 
     def queued(self):
         return ([self.current] if self.kind == "busy" and self.current else []) + self.waiters
+
+
+class Stint:
+    """A stretch in which one task ran: pid 0 the idle task, -1 the CPU is unknown, -2 the task is."""
+    def __init__(self, start, pid, task):
+        self.start, self.pid, self.task, self.comm = start, pid, task, None
+
+    def label(self):
+        """Its task's name at the end of the stretch, or now."""
+        return self.comm if self.comm is not None else self.task.label() if self.task else ""
 
 
 class Stretch:
@@ -163,6 +177,15 @@ class Machine:
                         cpu.kind = "unknown"
         for cpu in self.cpus.values():
             self.touch(cpu)
+            self.note_stint(cpu)
+
+    def note_stint(self, cpu):
+        pid = {"idle": 0, "unknown": -1}.get(cpu.kind, cpu.current.pid if cpu.current else -2)
+        last = cpu.stints[-1] if cpu.stints else None
+        if last is None or last.pid != pid:
+            if last:
+                last.comm = last.label()
+            cpu.stints.append(Stint(self.now, pid, cpu.current if cpu.kind == "busy" else None))
 
     # ---- tasks
 
@@ -225,6 +248,7 @@ class Machine:
         if t.state == "RUNNABLE" and t.cpu is not None:
             self.cpus[t.cpu].waiters.remove(t)
             self.touch(self.cpus[t.cpu])
+            t.path[-1][2] = self.now
         t.state, t.since, t.seen = state, self.now, True
         if state != "UNKNOWN":
             t.lost = False
@@ -234,6 +258,7 @@ class Machine:
         if state == "RUNNABLE":
             self.cpus[t.cpu].waiters.append(t)
             self.touch(self.cpus[t.cpu])
+            t.path = [[self.now, t.cpu, None]]
         if state in ("RUNNING", "RUNNABLE"):
             self.place(t, t.cpu)
         if state == "DEAD":
@@ -250,6 +275,8 @@ class Machine:
         """Ends the open wakeup of t."""
         if t.open:
             t.open.outcome = outcome
+            if outcome in ("run", "censored"):
+                longest.note(self, t.open, t)
             t.open = None
 
     # ---- CPUs
@@ -283,8 +310,9 @@ class Machine:
             self.set_state(t, "UNKNOWN")
             t.lost, t.lost_seq = True, self.seq
             self.close(t, "unknown")
-        cpu.kind, cpu.current = "unknown", None
+        cpu.kind, cpu.current, cpu.coming = "unknown", None, None
         self.touch(cpu)
+        self.note_stint(cpu)
 
     # ---- wakeups on their way (rule 15)
 
@@ -340,7 +368,9 @@ class Machine:
                 self.set_state(t, "UNKNOWN")
                 t.ghost_cpu = ev.cpu
                 self.repair("ghosts")
+        cpu.coming = None
         self.touch(cpu)
+        self.note_stint(cpu)
 
     def leave(self, t, ev):
         f = ev.f
@@ -444,6 +474,8 @@ class Machine:
         w.waker_pid = ev.pid
         w.waker_comm = waker.current.label() if waker.current and waker.current.pid == ev.pid else \
             "" if ev.pid else "swapper"
+        if w.waker_comm == "<...>":  # no record has named it yet
+            w.waker_comm = self.trace.column.get(ev.pid, w.waker_comm)
         if self.in_window():
             t.wakeups += 1
             self.finished.append(w)
@@ -503,6 +535,7 @@ class Machine:
         t.prio = f["prio"]
         w = self.wakeups[ev.index]
         self.open_wakeup(t, w, ev)
+        self.note_coming(w)
         t.waking = None
         self.set_state(t, "RUNNABLE", f["target"])
 
@@ -557,6 +590,8 @@ class Machine:
             self.cpus[t.cpu].waiters.remove(t)
             self.touch(self.cpus[t.cpu])
             t.cpu = f["dest"]
+            t.path[-1][2] = self.now
+            t.path.append([self.now, t.cpu, None])
             self.place(t, t.cpu)
             self.cpus[t.cpu].waiters.append(t)
             self.touch(self.cpus[t.cpu])
@@ -626,6 +661,11 @@ class Machine:
             if hasattr(x, "decision"):
                 x.decision(self, w)
         self.set_pending(w)
+        self.note_coming(w)
+
+    def note_coming(self, w):
+        if w.chosen in self.cpus and w.task is not None:
+            self.cpus[w.chosen].coming = (w.task.label(), w.task.pid)
 
     def decide_at_record(self, w, ev):
         """A sched_wakeup in a trace without sched_waking is decided where it is enqueued."""
@@ -641,3 +681,4 @@ class Machine:
         for x in self.listeners:
             if hasattr(x, "decision"):
                 x.decision(self, w)
+        self.note_coming(w)
