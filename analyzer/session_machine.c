@@ -10,10 +10,7 @@
 #include "analyzer/base/cpumask.h"
 #include "analyzer/topology/filetree.h"
 #include "analyzer/topology/sysinfo.h"
-/* Both rooms call their own thing a task; here the list's entries get a name of their own. */
-#define wi_task wi_task_entry
 #include "analyzer/topology/tasks.h"
-#undef wi_task
 #include "analyzer/topology/topology.h"
 
 static bool ends_with(const char *s, size_t len, const char *end)

@@ -48,7 +48,7 @@ static const char *const column_names[] = {
 struct tasks {
 	struct wi_tasks pub; /* first: the public pointer is the owner's */
 	struct topo_arena arena;
-	struct wi_task *task;
+	struct wi_task_entry *task;
 	uint32_t nr, cap;
 };
 
@@ -212,7 +212,7 @@ static bool text(struct reader *r, struct cell c, const char **out)
 	return true;
 }
 
-static bool allowed(struct reader *r, struct cell c, struct wi_task *task)
+static bool allowed(struct reader *r, struct cell c, struct wi_task_entry *task)
 {
 	struct wi_err why = { WI_OK, "" };
 	uint64_t *mask, *own;
@@ -247,7 +247,7 @@ static bool allowed(struct reader *r, struct cell c, struct wi_task *task)
 	return true;
 }
 
-static bool take_cell(struct reader *r, enum column column, struct cell c, struct wi_task *task)
+static bool take_cell(struct reader *r, enum column column, struct cell c, struct wi_task_entry *task)
 {
 	switch (column) {
 	case T_TID:
@@ -278,7 +278,7 @@ static bool take_cell(struct reader *r, enum column column, struct cell c, struc
 
 static bool take_row(struct reader *r, struct cell line)
 {
-	struct wi_task task = { .tid = 0,
+	struct wi_task_entry task = { .tid = 0,
 				.tgid = -1,
 				.nice = WI_NICE_UNKNOWN,
 				.rtprio = -1,
@@ -299,7 +299,7 @@ static bool take_row(struct reader *r, struct cell line)
 		return bad(r, "no thread id", line);
 	if (t->nr == t->cap) {
 		uint32_t cap = t->cap ? t->cap * 2 : 256;
-		struct wi_task *more = realloc(t->task, cap * sizeof(*more));
+		struct wi_task_entry *more = realloc(t->task, cap * sizeof(*more));
 
 		if (!more)
 			return wi_err_nomem(r->err);
@@ -332,13 +332,13 @@ static bool take_lines(struct reader *r, const char *at, size_t len)
 
 static int by_tid(const void *a, const void *b)
 {
-	const struct wi_task *x = a, *y = b;
+	const struct wi_task_entry *x = a, *y = b;
 
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
 struct ranked {
-	struct wi_task task;
+	struct wi_task_entry task;
 	uint32_t rank;
 };
 
@@ -448,9 +448,9 @@ bool wi_tasks_add_tree(struct wi_tasks **tasks, const struct wi_filetree *tree, 
 	return true;
 }
 
-const struct wi_task *wi_tasks_find(const struct wi_tasks *tasks, int32_t tid)
+const struct wi_task_entry *wi_tasks_find(const struct wi_tasks *tasks, int32_t tid)
 {
-	struct wi_task key = { .tid = tid };
+	struct wi_task_entry key = { .tid = tid };
 
 	return tasks && tasks->nr ? bsearch(&key, tasks->task, tasks->nr, sizeof(key), by_tid) : NULL;
 }

@@ -23,7 +23,7 @@
 
 struct wi_filetree;
 
-struct wi_task {
+struct wi_task_entry {
 	int32_t tid;
 	int32_t tgid;			       /* -1 unknown */
 	int32_t nice;			       /* -20..19; WI_NICE_UNKNOWN */
@@ -37,7 +37,7 @@ struct wi_task {
 
 struct wi_tasks {
 	uint32_t nr;
-	const struct wi_task *task; /* ascending by tid, one a tid */
+	const struct wi_task_entry *task; /* ascending by tid, one a tid */
 };
 
 /*
@@ -53,7 +53,7 @@ bool wi_tasks_add_text(struct wi_tasks **tasks, const char *name, const char *te
 bool wi_tasks_add_tree(struct wi_tasks **tasks, const struct wi_filetree *tree, const char *source_name,
 		       struct wi_err *err);
 
-const struct wi_task *wi_tasks_find(const struct wi_tasks *tasks, int32_t tid); /* tasks may be NULL; NULL: not there */
+const struct wi_task_entry *wi_tasks_find(const struct wi_tasks *tasks, int32_t tid); /* tasks may be NULL; NULL: not there */
 void wi_tasks_free(struct wi_tasks *tasks);					/* NULL is allowed */
 
 #endif

@@ -18,7 +18,7 @@ static void must(bool truth)
 static void check(const struct wi_tasks *t)
 {
 	for (uint32_t i = 0; t && i < t->nr; i++) {
-		const struct wi_task *p = &t->task[i];
+		const struct wi_task_entry *p = &t->task[i];
 
 		must(p->tid > 0 && (!i || p->tid > t->task[i - 1].tid) && wi_tasks_find(t, p->tid) == p);
 		must(p->comm && p->cgroup && p->autogroup &&

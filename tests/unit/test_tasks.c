@@ -25,7 +25,7 @@ static struct wi_tasks *add(struct wi_tasks *tasks, const char *text)
 	return tasks;
 }
 
-static const char *allowed(const struct wi_task *p)
+static const char *allowed(const struct wi_task_entry *p)
 {
 	static char list[256];
 
@@ -39,7 +39,7 @@ static void all_columns(void **state)
 	struct wi_tasks *t =
 		add(NULL, HEADER "42\t40\tDOM Worker\t25\t5\t3\t0\t7\t0-3,8\t0::/user.slice\t/autogroup-12\n"
 				 "7\t7\tmigration/0\t-100\t0\t1\t99\t0\t0\t0::/\t\n");
-	const struct wi_task *p = wi_tasks_find(t, 42);
+	const struct wi_task_entry *p = wi_tasks_find(t, 42);
 
 	assert_int_equal(t->nr, 2);
 	assert_int_equal(t->task[0].tid, 7);
@@ -69,7 +69,7 @@ static void any_columns(void **state)
 	struct wi_tasks *t = add(NULL, "# made by "
 				       "hand\r\nALLOWED\tstime\ttid\tpolicy\r\n2,4\t09:00\t5\tFF\r\n\r\n-\t09:"
 				       "01\t6\tSCHED_IDLE\r\n\t\t9\t-\r\n1\tx\t10\tTS\n");
-	const struct wi_task *p = wi_tasks_find(t, 5);
+	const struct wi_task_entry *p = wi_tasks_find(t, 5);
 
 	assert_int_equal(t->nr, 4);
 	assert_string_equal(allowed(p), "2,4");
@@ -207,7 +207,7 @@ static void many(void **state)
 	struct wi_tasks *t = add(NULL, text);
 	assert_int_equal(t->nr, 20000);
 	for (int i = 1; i <= 20000; i++) {
-		const struct wi_task *p = wi_tasks_find(t, i);
+		const struct wi_task_entry *p = wi_tasks_find(t, i);
 
 		assert_int_equal(p->tid, i);
 		assert_true(wi_mask_test(p->allowed, (uint32_t)(i % 97)));

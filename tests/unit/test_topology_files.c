@@ -368,7 +368,7 @@ static void captured_tasks(void **state)
 	assert_non_null(tree);
 	if (!wi_tasks_add_tree(&tasks, tree, "capture", &err))
 		fail_msg("%s", err.msg);
-	const struct wi_task *me = wi_tasks_find(tasks, (int32_t)syscall(SYS_gettid));
+	const struct wi_task_entry *me = wi_tasks_find(tasks, (int32_t)syscall(SYS_gettid));
 	assert_non_null(me);
 	assert_int_equal(me->tgid, getpid());
 	assert_string_equal(me->comm, "test_topology_f");
@@ -429,7 +429,7 @@ static void captured_root(void **state)
 	if (!wi_tasks_add_tree(&tasks, tree, "capture", &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(tasks->nr, 2);
-	const struct wi_task *p = wi_tasks_find(tasks, 12);
+	const struct wi_task_entry *p = wi_tasks_find(tasks, 12);
 	assert_string_equal(p->comm, "a ) b\t(c");
 	assert_int_equal(p->nice, 5);
 	assert_int_equal(p->policy, WAKEIF_POLICY_BATCH);

@@ -600,13 +600,13 @@ static void corpus_tasks(void **state)
 			lists++;
 		}
 		assert_non_null(tasks);
-		const struct wi_task *init = wi_tasks_find(tasks, 1);
+		const struct wi_task_entry *init = wi_tasks_find(tasks, 1);
 		assert_non_null(init);
 		assert_string_equal(init->comm, "init");
 		assert_int_equal(init->policy, WAKEIF_POLICY_NORMAL);
 		assert_non_null(init->allowed);
 		for (uint32_t n = 0; n < tasks->nr; n++) {
-			const struct wi_task *p = &tasks->task[n];
+			const struct wi_task_entry *p = &tasks->task[n];
 			unsigned cpu;
 
 			assert_true(!n || p->tid > tasks->task[n - 1].tid);
