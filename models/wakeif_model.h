@@ -39,7 +39,7 @@ enum wakeif_topology_flag {
 	WAKEIF_TOPO_DOMAINS_DERIVED = 1 << 4 /* scheduling domains derived from the topology, not read from the kernel */
 };
 
-/* One scheduling domain of one CPU, innermost first; the kernel's view (doc/METRICS.md, "Topology"). */
+/* One scheduling domain of one CPU, innermost first; the kernel's view (doc/topology.md). */
 struct wakeif_domain {
 	const char *name;	  /* "SMT", "CLS", "MC", "DIE", "PKG", "NUMA" */
 	const wakeif_word *span;
