@@ -159,7 +159,7 @@ static void write_text(struct wakeups_cmd *c, const struct line *l)
 		l->v.outcome == WI_OUT_CENSORED ? ">" : "", wait, wi_class_name((enum wakeif_class)w->pub.class_));
 	if (v->outcome != WI_OUT_RUN)
 		fprintf(c->out, " %s", outcome_name[v->outcome]);
-	if (v->ran_pid == 0 && v->row != WI_MISSED_NONE)
+	if ((v->ran_pid == 0 || v->ran_waking) && v->row != WI_MISSED_NONE)
 		fputs(" behind another wakeup", c->out);
 	else if (v->ran_pid > 0 && v->row != WI_MISSED_NONE)
 		fprintf(c->out, " behind %s", wi_fmt_task(task, sizeof(task), name_of(c, v->ran_comm), v->ran_pid));
@@ -205,7 +205,7 @@ static void csv_task(struct wi_csv *csv, const struct wakeups_cmd *c, int32_t pi
 	"wait_ns,transit_ns,"                                                                                          \
 	"class,outcome,placement,missed,queued_while_idle_core,half_busy_core,stacked_on_waker,prev_idle_elsewhere,"   \
 	"ran_pid,ran_comm,"                                                                                            \
-	"missed_cpu,missed_since_ns,avoidable_ns,allowed"
+	"missed_cpu,missed_since_ns,avoidable_ns,allowed,ran_waking"
 
 static const char *const allowed_name[WAKEIF_NR_ALLOWED_SOURCES] = { "recorded", "inferred", "assumed" };
 
@@ -239,11 +239,12 @@ static void write_csv(struct wakeups_cmd *c, const struct line *l)
 	wi_csv_u64(&csv, v->half_busy != 0);
 	wi_csv_u64(&csv, v->stacked_on_waker);
 	wi_csv_u64(&csv, v->prev_idle_elsewhere);
-	csv_task(&csv, c, v->decided ? v->ran_pid : -1, v->ran_comm);
+	csv_task(&csv, c, v->ran_pid, v->ran_comm);
 	csv_cpu(&csv, v->missed_cpu);
 	csv_ns(&csv, v->missed_cpu == WI_CPU_NONE ? WI_TIME_UNKNOWN : v->missed_since_ns);
 	csv_ns(&csv, v->avoidable_ns);
 	wi_csv_text(&csv, w->pub.allowed_source < WAKEIF_NR_ALLOWED_SOURCES ? allowed_name[w->pub.allowed_source] : "");
+	wi_csv_u64(&csv, v->ran_waking);
 	wi_csv_end(&csv);
 }
 
@@ -297,8 +298,9 @@ static void write_json(struct wakeups_cmd *c, const struct line *l)
 	wi_json_bool(&j, "half_busy_core", v->half_busy != 0);
 	wi_json_bool(&j, "stacked_on_waker", v->stacked_on_waker);
 	wi_json_bool(&j, "prev_idle_elsewhere", v->prev_idle_elsewhere);
-	if (v->decided)
-		json_task(&j, c, "ran_pid", "ran_comm", v->ran_pid, v->ran_comm);
+	json_task(&j, c, "ran_pid", "ran_comm", v->ran_pid, v->ran_comm);
+	if (v->ran_waking)
+		wi_json_bool(&j, "ran_waking", true);
 	json_cpu(&j, "missed_cpu", v->missed_cpu);
 	if (v->missed_cpu != WI_CPU_NONE)
 		json_ns(&j, "missed_since_ns", v->missed_since_ns);

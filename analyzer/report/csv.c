@@ -89,6 +89,14 @@ static bool write_facts(struct wi_csv *c, const struct wi_report *rep)
 	fact(c, "allowed.recorded", r->missed.allowed[WAKEIF_ALLOWED_RECORDED]);
 	fact(c, "allowed.inferred", r->missed.allowed[WAKEIF_ALLOWED_INFERRED]);
 	fact(c, "allowed.assumed", r->missed.allowed[WAKEIF_ALLOWED_ASSUMED]);
+	fact(c, "policies.known", r->tasks.policy_known);
+	fact(c, "policies.unknown", r->tasks.policy_unknown);
+	fact(c, "missed_idle.decided", r->missed.decided);
+	fact(c, "missed_idle.chosen_idle", r->missed.chosen_idle);
+	fact(c, "missed_idle.chosen_unknown", r->missed.chosen_unknown);
+	fact(c, "missed_idle.queued_on_busy", r->missed.queued_on_busy);
+	fact(c, "missed_idle.queued_on_busy.on_waker_cpu", r->missed.on_waker_cpu);
+	fact(c, "missed_idle.queued_on_busy.on_waker_cpu_alone", r->missed.on_waker_cpu_alone);
 	fact(c, "tasks_total", r->tasks.total[WI_TASKS_BY_RUN]);
 	fact(c, "latency_tasks_total", r->tasks.total[WI_TASKS_BY_LATENCY]);
 	fact(c, "smt_tasks_total", r->tasks.total[WI_TASKS_BY_CORUN]);
@@ -316,20 +324,36 @@ static void task_fields(struct wi_csv *c, const struct wi_results *r, int32_t pi
 	wi_csv_text(c, pid ? wi_results_name(r, comm) : "swapper");
 }
 
+static void cpu_field(struct wi_csv *c, uint32_t cpu)
+{
+	if (cpu == WI_CPU_NONE)
+		wi_csv_none(c);
+	else
+		wi_csv_u64(c, cpu);
+}
+
+static void ns_field(struct wi_csv *c, uint64_t ns)
+{
+	if (ns == WI_TIME_UNKNOWN)
+		wi_csv_none(c);
+	else
+		wi_csv_u64(c, ns);
+}
+
 static bool write_worst(struct wi_csv *c, const struct wi_report *rep)
 {
 	const struct wi_results *r = rep->results;
 
 	wi_csv_header(c, "wake_ns,pid,comm,waker_pid,waker_comm,waker_cpu,prev_cpu,chosen_cpu,scope,wait_ns,avoidable_"
 			 "ns,ran_pid,ran_comm,"
-			 "missed_cpu,missed_idle_ns,censored");
+			 "missed_cpu,missed_idle_ns,censored,ran_waking");
 	for (size_t i = 0; i < r->missed.nr_worst; i++) {
 		const struct wi_worst_row *w = &r->missed.worst[i];
 
 		wi_csv_u64(c, w->wake_ns);
 		task_fields(c, r, w->pid, w->comm);
 		task_fields(c, r, w->waker_pid, w->waker_comm);
-		wi_csv_u64(c, w->waker_cpu);
+		cpu_field(c, w->waker_cpu);
 		wi_csv_u64(c, w->prev_cpu);
 		wi_csv_u64(c, w->chosen_cpu);
 		wi_csv_text(c, wi_missed_row_name((enum wi_missed_row)w->row));
@@ -339,6 +363,53 @@ static bool write_worst(struct wi_csv *c, const struct wi_report *rep)
 		wi_csv_u64(c, w->missed_cpu);
 		wi_csv_u64(c, w->missed_idle_ns);
 		wi_csv_u64(c, w->censored);
+		wi_csv_u64(c, w->ran_waking);
+		wi_csv_end(c);
+	}
+	return true;
+}
+
+static void behind_fields(struct wi_csv *c, const struct wi_results *r, const struct wi_longest_row *w)
+{
+	if (w->behind_known)
+		wi_csv_u64(c, w->behind_complete);
+	else
+		wi_csv_none(c);
+	ns_field(c, w->sibling_idle_ns);
+	for (int i = 0; i < WI_BEHIND; i++) {
+		if (i >= w->nr_behind) {
+			for (int k = 0; k < 3; k++)
+				wi_csv_none(c);
+			continue;
+		}
+		wi_csv_i64(c, w->behind[i].pid);
+		wi_csv_text(c, w->behind[i].pid ? wi_results_name(r, w->behind[i].comm) : "idle");
+		wi_csv_u64(c, w->behind[i].ns);
+	}
+}
+
+static bool write_longest(struct wi_csv *c, const struct wi_report *rep)
+{
+	const struct wi_results *r = rep->results;
+
+	wi_csv_header(c, "wake_ns,pid,comm,class,waker_pid,waker_comm,waker_cpu,prev_cpu,chosen_cpu,run_cpu,latency_ns,"
+			 "queue_wait_ns,censored,behind_complete,sibling_idle_ns,behind1_pid,behind1_comm,behind1_ns,"
+			 "behind2_pid,behind2_comm,behind2_ns,behind3_pid,behind3_comm,behind3_ns");
+	for (size_t i = 0; i < r->latency.nr_longest; i++) {
+		const struct wi_longest_row *w = &r->latency.longest[i];
+
+		wi_csv_u64(c, w->wake_ns);
+		task_fields(c, r, w->pid, w->comm);
+		wi_csv_text(c, wi_class_name((enum wakeif_class)w->class_));
+		task_fields(c, r, w->waker_pid, w->waker_comm);
+		cpu_field(c, w->waker_cpu);
+		cpu_field(c, w->prev_cpu);
+		cpu_field(c, w->chosen_cpu);
+		cpu_field(c, w->run_cpu);
+		wi_csv_u64(c, w->latency_ns);
+		ns_field(c, w->queue_wait_ns);
+		wi_csv_u64(c, w->censored);
+		behind_fields(c, r, w);
 		wi_csv_end(c);
 	}
 	return true;
@@ -589,6 +660,7 @@ static const struct csv_table tables[] = {
 	{ "latency_wakers", write_latency_wakers },
 	{ "missed_idle", write_missed },
 	{ "worst", write_worst },
+	{ "longest", write_longest },
 	{ "idle_while_waiting", write_waste },
 	{ "smt_cores", write_smt_cores },
 	{ "smt_avoidable", write_smt_avoidable },

@@ -93,6 +93,10 @@ static void write_quality(struct wi_json *j, const struct wi_report *rep)
 	wi_json_u64(j, "tasks", q->nr_tasks);
 	wi_json_u64(j, "unnamed_tasks", q->unnamed_tasks);
 	wi_json_u64(j, "throttle_suspected", rep->results->tasks.throttle_suspected);
+	wi_json_object_flat(j, "policies");
+	wi_json_u64(j, "known", rep->results->tasks.policy_known);
+	wi_json_u64(j, "unknown", rep->results->tasks.policy_unknown);
+	wi_json_end_object(j);
 	wi_json_end_object(j);
 }
 
@@ -231,6 +235,65 @@ static bool write_split(struct wi_json *j, const struct wi_results *r, bool by_c
 	return true;
 }
 
+static void write_behind(struct wi_json *j, const struct wi_results *r, const struct wi_longest_row *w)
+{
+	if (!w->behind_known)
+		return;
+	wi_json_array_flat(j, "behind");
+	for (int i = 0; i < w->nr_behind; i++) {
+		wi_json_object_flat(j, NULL);
+		wi_json_i64(j, "pid", w->behind[i].pid);
+		wi_json_string(j, "comm", w->behind[i].pid ? wi_results_name(r, w->behind[i].comm) : "idle");
+		wi_json_u64(j, "ns", w->behind[i].ns);
+		wi_json_end_object(j);
+	}
+	wi_json_end_array(j);
+	wi_json_bool(j, "behind_complete", w->behind_complete);
+	if (w->sibling_idle_ns != WI_TIME_UNKNOWN)
+		wi_json_u64(j, "sibling_idle_ns", w->sibling_idle_ns);
+}
+
+static void write_cpu(struct wi_json *j, const char *key, uint32_t cpu)
+{
+	if (cpu != WI_CPU_NONE)
+		wi_json_u64(j, key, cpu);
+}
+
+static void write_waker(struct wi_json *j, const struct wi_results *r, int32_t pid, uint32_t comm, uint32_t cpu)
+{
+	if (pid >= 0) {
+		wi_json_i64(j, "waker_pid", pid);
+		wi_json_string(j, "waker_comm", pid ? wi_results_name(r, comm) : "swapper");
+	}
+	write_cpu(j, "waker_cpu", cpu);
+}
+
+static void write_longest(struct wi_json *j, const struct wi_results *r)
+{
+	wi_json_array(j, "longest");
+	for (size_t i = 0; i < r->latency.nr_longest; i++) {
+		const struct wi_longest_row *w = &r->latency.longest[i];
+
+		wi_json_object_flat(j, NULL);
+		wi_json_u64(j, "wake_ns", w->wake_ns);
+		wi_json_i64(j, "pid", w->pid);
+		wi_json_string(j, "comm", wi_results_name(r, w->comm));
+		wi_json_string(j, "class", wi_class_name((enum wakeif_class)w->class_));
+		write_waker(j, r, w->waker_pid, w->waker_comm, w->waker_cpu);
+		write_cpu(j, "prev_cpu", w->prev_cpu);
+		write_cpu(j, "chosen_cpu", w->chosen_cpu);
+		write_cpu(j, "run_cpu", w->run_cpu);
+		wi_json_u64(j, "latency_ns", w->latency_ns);
+		if (w->queue_wait_ns != WI_TIME_UNKNOWN)
+			wi_json_u64(j, "queue_wait_ns", w->queue_wait_ns);
+		write_behind(j, r, w);
+		if (w->censored)
+			wi_json_bool(j, "censored", true);
+		wi_json_end_object(j);
+	}
+	wi_json_end_array(j);
+}
+
 static bool write_latency(struct wi_json *j, const struct wi_results *r, struct wi_err *err)
 {
 	const struct wi_latency_results *l = &r->latency;
@@ -247,6 +310,7 @@ static bool write_latency(struct wi_json *j, const struct wi_results *r, struct 
 	for (int p = 0; p < WI_NR_PLACEMENTS; p++)
 		write_hist(j, wi_placed_name((enum wi_placed)p), &l->by_placement[p], false);
 	wi_json_end_object(j);
+	write_longest(j, r);
 	if (!write_latency_tasks(j, r, err) || !write_split(j, r, true, err) || !write_split(j, r, false, err))
 		return false;
 	wi_json_end_object(j);
@@ -298,11 +362,7 @@ static void write_worst(struct wi_json *j, const struct wi_results *r)
 		wi_json_u64(j, "wake_ns", w->wake_ns);
 		wi_json_i64(j, "pid", w->pid);
 		wi_json_string(j, "comm", wi_results_name(r, w->comm));
-		if (w->waker_pid >= 0) {
-			wi_json_i64(j, "waker_pid", w->waker_pid);
-			wi_json_string(j, "waker_comm", w->waker_pid ? wi_results_name(r, w->waker_comm) : "swapper");
-		}
-		wi_json_u64(j, "waker_cpu", w->waker_cpu);
+		write_waker(j, r, w->waker_pid, w->waker_comm, w->waker_cpu);
 		wi_json_u64(j, "prev_cpu", w->prev_cpu);
 		wi_json_u64(j, "chosen_cpu", w->chosen_cpu);
 		wi_json_string(j, "scope", wi_missed_row_name((enum wi_missed_row)w->row));
@@ -312,6 +372,8 @@ static void write_worst(struct wi_json *j, const struct wi_results *r)
 			wi_json_i64(j, "ran_pid", w->ran_pid);
 			wi_json_string(j, "ran_comm", w->ran_pid ? wi_results_name(r, w->ran_comm) : "swapper");
 		}
+		if (w->ran_waking)
+			wi_json_bool(j, "ran_waking", true);
 		wi_json_u64(j, "missed_cpu", w->missed_cpu);
 		wi_json_u64(j, "missed_idle_ns", w->missed_idle_ns);
 		if (w->censored)
@@ -327,9 +389,13 @@ static void write_missed(struct wi_json *j, const struct wi_results *r)
 
 	wi_json_object(j, "missed_idle");
 	wi_json_u64(j, "decided", m->decided);
+	wi_json_u64(j, "chosen_idle", m->chosen_idle);
+	wi_json_u64(j, "chosen_unknown", m->chosen_unknown);
 	wi_json_object_flat(j, "queued_on_busy");
 	wi_json_u64(j, "count", m->queued_on_busy);
 	wi_json_share(j, "share", m->queued_on_busy, m->decided);
+	wi_json_u64(j, "on_waker_cpu", m->on_waker_cpu);
+	wi_json_u64(j, "on_waker_cpu_alone", m->on_waker_cpu_alone);
 	wi_json_end_object(j);
 	for (int i = 0; i < WI_NR_MISSED_ROWS; i++)
 		write_cost(j, wi_missed_row_name((enum wi_missed_row)i), &m->row[i], m->decided,
