@@ -110,6 +110,51 @@ bool wi_rb_layout_init(struct wi_rb_layout *l, const char *page_text, size_t pag
 	return !event_text || !event_len || check_event_header(event_text, event_len, path, offset, err);
 }
 
+static bool is_before(uint64_t a, uint64_t b)
+{
+	return a < b && b - a > WI_RB_BACKWARD;
+}
+
+/* Stamp of the next page with records. */
+static bool next_stamp(const struct wi_rb_layout *l, const uint8_t **next, const uint8_t *end, bool swap, uint64_t *ts)
+{
+	while ((size_t)(end - *next) >= l->page_bytes) {
+		struct wi_rb_page pg;
+		uint32_t commit;
+		bool ok = wi_rb_page_open(l, *next, swap, &pg, &commit) && pg.data < pg.end;
+
+		*next += l->page_bytes;
+		if (ok) {
+			*ts = pg.ts;
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t wi_rb_latest(const struct wi_rb_layout *l, uint64_t ts, uint64_t seen, const uint8_t *next, const uint8_t *end,
+		      bool swap)
+{
+	uint64_t after;
+
+	if (is_before(ts, seen))
+		return 0;
+	if (!next_stamp(l, &next, end, swap, &after))
+		return UINT64_MAX;
+	if (is_before(after, ts)) {
+		bool second_is_wrong = is_before(after, seen);
+
+		/* which of the two is wrong, the third one tells */
+		if (next_stamp(l, &next, end, swap, &after))
+			second_is_wrong = !is_before(after, ts);
+		if (!second_is_wrong)
+			return 0;
+		if (is_before(after, ts))
+			return UINT64_MAX;
+	}
+	return after > UINT64_MAX - WI_RB_BACKWARD ? UINT64_MAX : after + WI_RB_BACKWARD;
+}
+
 static bool page_fits(const struct wi_rb_page *pg, bool swap)
 {
 	const uint8_t *p = pg->data, *rec;

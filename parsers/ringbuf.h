@@ -73,6 +73,17 @@ WI_INLINE bool wi_rb_page_open(const struct wi_rb_layout *l, const uint8_t *page
 	return true;
 }
 
+/* Time may step back by so much, in units of the clock: an interrupt's records may carry later stamps than what they
+ * interrupted. */
+#define WI_RB_BACKWARD (1ull << 30)
+
+/*
+ * The latest stamp that is credible in a page that begins at ts, after records up to seen, when the pages from next on
+ * follow it: they begin later. 0: ts itself is not credible. UINT64_MAX: nothing follows that could tell.
+ */
+uint64_t wi_rb_latest(const struct wi_rb_layout *l, uint64_t ts, uint64_t seen, const uint8_t *next, const uint8_t *end,
+		      bool swap);
+
 /* One entry of a page: a record, or something between records. */
 enum wi_rb_entry { WI_RB_RECORD, WI_RB_SKIP, WI_RB_BAD };
 

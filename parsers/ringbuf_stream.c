@@ -17,6 +17,7 @@ struct stream {
 	const uint8_t *p, *page_end; /* rest of the current page's records */
 	uint64_t raw_ts;	     /* as the recording counts */
 	uint64_t seen_ts;	     /* raw, of the last record of any kind */
+	uint64_t latest;	     /* raw; what follows the current page begins earlier than that */
 	uint64_t last_ns;	     /* of the last event that was put at the head */
 	/* head: the next event */
 	const uint8_t *rec;
@@ -71,13 +72,15 @@ static uint64_t mul_shift(uint64_t a, uint32_t mul, uint32_t shift)
 static uint64_t shift_between(const struct wi_rb_clock *c, uint64_t ts, const struct wi_rb_shift_sample *lo,
 			      const struct wi_rb_shift_sample *hi)
 {
-	int64_t offset = lo->offset;
+	__int128 offset = lo->offset;
 
 	if (c->interpolate && hi->time != lo->time) {
 		__int128 delta = (__int128)(hi->time - lo->time);
-		__int128 part = (__int128)(int64_t)(ts - lo->time) * (hi->offset - lo->offset);
+		__int128 part;
 
-		offset += (int64_t)((part + delta / 2) / delta);
+		if (!__builtin_mul_overflow((__int128)ts - lo->time, (__int128)hi->offset - lo->offset, &part) &&
+		    !__builtin_add_overflow(part, delta / 2, &part))
+			offset += part / delta;
 	}
 	return (lo->fraction > 63 ? 0 : (ts * lo->scaling) >> lo->fraction) + (uint64_t)offset;
 }
@@ -162,6 +165,13 @@ static bool next_block(struct wi_rb_streams *r, uint32_t i)
 	return true;
 }
 
+static void bad_page(struct wi_rb_streams *r, struct stream *s, const uint8_t *at, const char *what, uint64_t found)
+{
+	wi_damage_note(r->cfg.log, WI_DMG_PAGE, s->cpu, pos_of(s, at),
+		       "CPU %" PRIu32 ": sub-buffer skipped: %s 0x%" PRIx64, s->cpu, what, found);
+	mark_lost(s, 0, true);
+}
+
 /* Opens the next page that has a sane header. false: the stream is at its end. */
 static bool next_page(struct wi_rb_streams *r, uint32_t i)
 {
@@ -180,9 +190,16 @@ static bool next_page(struct wi_rb_streams *r, uint32_t i)
 
 		s->next_page += l->page_bytes;
 		if (!wi_rb_page_open(l, at, r->swap, &pg, &commit)) {
-			wi_damage_note(r->cfg.log, WI_DMG_PAGE, s->cpu, pos_of(s, at),
-				       "CPU %" PRIu32 ": sub-buffer skipped: commit word 0x%" PRIx32, s->cpu, commit);
-			mark_lost(s, 0, true);
+			bad_page(r, s, at, "commit word", commit);
+			continue;
+		}
+		if (pg.data == pg.end && !pg.ts) { /* zeros: never written, though the file has room for it */
+			bad_page(r, s, at, "empty, with time stamp", pg.ts);
+			continue;
+		}
+		s->latest = wi_rb_latest(l, pg.ts, s->seen_ts, s->next_page, s->block_end, r->swap);
+		if (!s->latest) {
+			bad_page(r, s, at, "out of order, with time stamp", pg.ts);
 			continue;
 		}
 		s->p = pg.data;
@@ -194,10 +211,10 @@ static bool next_page(struct wi_rb_streams *r, uint32_t i)
 	}
 }
 
-static void bad_record(struct wi_rb_streams *r, struct stream *s)
+static void bad_record(struct wi_rb_streams *r, struct stream *s, const char *what)
 {
 	wi_damage_note(r->cfg.log, WI_DMG_RECORD, s->cpu, pos_of(s, s->p),
-		       "CPU %" PRIu32 ": rest of a sub-buffer skipped: record exceeds it by its size", s->cpu);
+		       "CPU %" PRIu32 ": rest of a sub-buffer skipped: %s", s->cpu, what);
 	s->p = s->page_end;
 	mark_lost(s, 0, true);
 }
@@ -341,7 +358,10 @@ WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
 
 		if (e != WI_RB_RECORD) {
 			if (e == WI_RB_BAD)
-				bad_record(r, s);
+				bad_record(r, s, "record exceeds it by its size");
+			else if (s->raw_ts > s->latest ||
+				 (s->raw_ts < start_ts && start_ts - s->raw_ts > WI_RB_BACKWARD))
+				bad_record(r, s, "time stamp out of order");
 			continue;
 		}
 		if (__builtin_expect(s->before, 0)) {
@@ -351,7 +371,7 @@ WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
 				return lose_before(r, s, WI_LOST_MARK, start, start_ts);
 		}
 		if (__builtin_expect(len < r->common_len, 0)) {
-			bad_record(r, s);
+			bad_record(r, s, "record exceeds it by its size");
 			continue;
 		}
 

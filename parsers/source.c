@@ -213,6 +213,8 @@ struct wi_source *wi_source_open(const char *path, const struct wi_open_opts *op
 	if (!S_ISDIR(o.st.st_mode))
 		src->parsed.file_bytes = o.bytes;
 	ok = src->parser != NULL;
+	if (!ok)
+		wi_err_at(err, WI_EREFUSED, src->path, WI_NO_OFFSET, "cannot be read as %s", src->ops->name);
 out:
 	if (!ok && src && src->has_wrapper_damage)
 		add_reason(err, src->wrapper_damage.what);

@@ -13,6 +13,7 @@
 #define READ_TOTAL (4u << 20)
 #define READ_MAX (64u << 10)
 #define INFLATED_TOTAL (16u << 20)
+#define PAGES_TOTAL (128u << 20)
 
 struct cpu_data {
 	uint64_t pos, end; /* in the file */
@@ -57,10 +58,23 @@ static void start_all(struct wi_td_data *d)
 	}
 }
 
+/* Every CPU that has data keeps one sub-buffer of them at least. */
+static bool fits_memory(const struct wi_td *td, const struct wi_td_buffer *b, uint32_t page_bytes, struct wi_err *err)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < b->nr_cpus; i++)
+		nr += b->cpu[i].bytes != 0;
+	return nr * page_bytes <= PAGES_TOTAL ||
+	       wi_err_at(err, WI_EREFUSED, td->file.path, b->offset,
+			 "too large to read: sub-buffers of %" PRIu32 " bytes on %" PRIu64 " CPUs, %u bytes at most",
+			 page_bytes, nr, PAGES_TOTAL);
+}
+
 struct wi_td_data *wi_td_data_new(struct wi_td *td, const struct wi_td_buffer *b, uint32_t page_bytes,
 				  struct wi_err *err)
 {
-	struct wi_td_data *d = calloc(1, sizeof(*d));
+	struct wi_td_data *d = fits_memory(td, b, page_bytes, err) ? calloc(1, sizeof(*d)) : NULL;
 	uint32_t share = READ_TOTAL / (b->nr_cpus ? b->nr_cpus : 1);
 
 	if (!d)
@@ -79,7 +93,7 @@ struct wi_td_data *wi_td_data_new(struct wi_td *td, const struct wi_td_buffer *b
 	return d;
 nomem:
 	wi_td_data_free(d);
-	wi_err_nomem(err);
+	wi_err_nomem(err); /* unless there is a reason already */
 	return NULL;
 }
 

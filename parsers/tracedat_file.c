@@ -152,7 +152,7 @@ uint64_t wi_td_where(const struct wi_td_cursor *c)
 	return c->inflated ? c->section : c->pos;
 }
 
-/* Makes n bytes (n <= WINDOW_BYTES) at pos available in the window. */
+/* Makes n bytes at pos available: all of an inflated section are, else n <= WINDOW_BYTES in the window. */
 static bool load(struct wi_td_cursor *c, size_t n)
 {
 	if (c->pos >= c->mem_pos && c->pos + n <= c->mem_pos + c->mem_bytes)
@@ -190,12 +190,12 @@ bool wi_td_bytes(struct wi_td_cursor *c, void *out, size_t n, const char *what, 
 		c->pos = c->end;
 	if (!left_over(c, n, what, err))
 		return false;
-	if (n <= WINDOW_BYTES && load(c, n)) {
+	if ((c->inflated || n <= WINDOW_BYTES) && load(c, n)) {
 		memcpy(out, c->mem + (c->pos - c->mem_pos), n);
 		c->pos += n;
 		return true;
 	}
-	if (c->inflated || !wi_td_read(c->f, c->pos, out, n, what, err))
+	if (!wi_td_read(c->f, c->pos, out, n, what, err))
 		return false;
 	c->pos += n;
 	return true;

@@ -207,6 +207,52 @@ static void clip_cpu(struct wi_td *td, const struct wi_td_buffer *b, struct wi_t
 	c->cut = true;
 }
 
+static int by_offset(const void *a, const void *b)
+{
+	const struct wi_td_cpu *x = *(struct wi_td_cpu *const *)a, *y = *(struct wi_td_cpu *const *)b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset ? 1 : by_cpu(x, y);
+}
+
+/* No two CPUs have the same bytes: which of them is right cannot be told, so each one's data end where others begin. */
+static bool part_cpus(struct wi_td *td, struct wi_td_buffer *b, struct wi_err *err)
+{
+	struct wi_td_cpu **order = malloc((b->nr_cpus ? b->nr_cpus : 1) * sizeof(*order)), *last = NULL;
+	uint32_t nr = 0;
+
+	if (!order)
+		return wi_err_nomem(err);
+	for (uint32_t i = 0; i < b->nr_cpus; i++)
+		if (b->cpu[i].bytes)
+			order[nr++] = &b->cpu[i];
+	qsort(order, nr, sizeof(*order), by_offset);
+	for (uint32_t i = 0; i < nr; last = order[i++]) {
+		if (!last || order[i]->offset - last->offset >= last->bytes)
+			continue;
+		wi_damage_note(td->log, WI_DMG_HEAD, last->cpu, order[i]->offset,
+			       "CPU %" PRIu32 " of buffer %.40s: %" PRIu64
+			       " bytes of its data not used: those of CPU %" PRIu32 " begin inside them",
+			       last->cpu, quoted_name(b), last->bytes - (order[i]->offset - last->offset),
+			       order[i]->cpu);
+		last->bytes = order[i]->offset - last->offset;
+		last->cut = true;
+	}
+	free(order);
+	return true;
+}
+
+bool wi_td_room_for_cpus(struct wi_td *td, struct wi_td_buffer *b, uint32_t nr, struct wi_err *err)
+{
+	if (nr > WI_TD_REGIONS_MAX - td->nr_regions)
+		return wi_err_at(err, WI_EREFUSED, td->file.path, b->offset,
+				 "absurd number of CPUs in all buffers: more than %u", WI_TD_REGIONS_MAX);
+	b->cpu = calloc(nr ? nr : 1, sizeof(*b->cpu));
+	if (!b->cpu)
+		return wi_err_nomem(err);
+	td->nr_regions += nr;
+	return true;
+}
+
 bool wi_td_check_buffer(struct wi_td *td, struct wi_td_buffer *b, struct wi_err *err)
 {
 	b->bytes = 0;
@@ -225,10 +271,13 @@ bool wi_td_check_buffer(struct wi_td *td, struct wi_td_buffer *b, struct wi_err 
 			return wi_err_at(err, WI_EREFUSED, td->file.path, b->offset,
 					 "CPU %" PRIu32 " is twice in buffer %.40s", c->cpu, quoted_name(b));
 		clip_cpu(td, b, c);
-		b->bytes += c->bytes;
 		if (c->cpu >= td->cpu_count)
 			td->cpu_count = c->cpu + 1;
 	}
+	if (!part_cpus(td, b, err))
+		return false;
+	for (uint32_t i = 0; i < b->nr_cpus; i++)
+		b->bytes += b->cpu[i].bytes;
 	return true;
 }
 
@@ -236,9 +285,8 @@ bool wi_td_check_buffer(struct wi_td *td, struct wi_td_buffer *b, struct wi_err 
 static bool v6_cpu_table(struct wi_td *td, struct wi_td_cursor *c, struct wi_td_buffer *b, uint32_t nr_cpus,
 			 struct wi_err *err)
 {
-	b->cpu = calloc(nr_cpus ? nr_cpus : 1, sizeof(*b->cpu));
-	if (!b->cpu)
-		return wi_err_nomem(err);
+	if (!wi_td_room_for_cpus(td, b, nr_cpus, err))
+		return false;
 	for (uint32_t i = 0; i < nr_cpus; i++) {
 		b->cpu[i].cpu = i;
 		if (!wi_td_u64(c, &b->cpu[i].offset, "the table of CPU data", err) ||

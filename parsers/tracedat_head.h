@@ -12,6 +12,7 @@
 #include "parsers/tracedat_file.h"
 
 #define WI_TD_BUFFERS_MAX 256u
+#define WI_TD_REGIONS_MAX (1u << 18) /* CPUs of all buffers together */
 
 struct wi_td_cpu {
 	uint32_t cpu;
@@ -76,7 +77,7 @@ struct wi_td {
 	uint64_t odd_cpu_count; /* file offset of a CPUCOUNT option that is none (gpuvis); 0: not there */
 
 	struct wi_td_buffer *buffer;
-	uint32_t nr_buffers;
+	uint32_t nr_buffers, nr_regions;
 	struct wi_td_stat *stat;
 	uint32_t nr_stats;
 	char *stat_buffer; /* whose statistics the next CPUSTAT options are */
@@ -84,6 +85,7 @@ struct wi_td {
 	struct wi_td_section section[WI_TD_NR_SECTIONS];
 	uint64_t first_section;	       /* v7: end of the initial header */
 	uint64_t options_end;	       /* v7: end of the last options section that was read */
+	uint64_t options_bytes;	       /* v7: of all options sections that were read, inflated */
 	struct wi_td_section cmdlines; /* payload: the text itself in v6 (bytes), the section in v7 */
 	struct wi_damage_log *log;
 };
@@ -116,10 +118,16 @@ uint64_t wi_td_stat_number(const char *text, const char *label);
 /* A new, empty buffer; NULL: out of memory or too many (err set). */
 struct wi_td_buffer *wi_td_add_buffer(struct wi_td *td, const char *name, uint64_t offset, struct wi_err *err);
 
+/* Room for the CPUs of a buffer. false: err set, WI_EREFUSED when all buffers together would have absurdly many. */
+bool wi_td_room_for_cpus(struct wi_td *td, struct wi_td_buffer *b, uint32_t nr, struct wi_err *err);
+
 /* Takes the last buffer away again. */
 void wi_td_drop_buffer(struct wi_td *td);
 
-/* Cuts the CPU regions to what the file has, notes what is missing, sorts by CPU and sums up. false: err set. */
+/*
+ * Cuts the CPU regions to what the file has and to where the next one begins, notes what is missing, sorts by CPU and
+ * sums up. false: err set.
+ */
 bool wi_td_check_buffer(struct wi_td *td, struct wi_td_buffer *b, struct wi_err *err);
 
 /* v7 file cut before the BUFFER option: finds sections (tracedat_salvage.c). false: err set. */

@@ -41,9 +41,8 @@ static bool buffer_cpus(struct wi_td *td, struct wi_td_buffer *b, struct wi_td_c
 		b->compressed = sec.compressed;
 	else
 		b->compressed = td->file.codec != WI_TD_NONE;
-	b->cpu = calloc(nr ? nr : 1, sizeof(*b->cpu));
-	if (!b->cpu)
-		return wi_err_nomem(err);
+	if (!wi_td_room_for_cpus(td, b, nr, err))
+		return false;
 	for (; b->nr_cpus < nr; b->nr_cpus++) {
 		struct wi_td_cpu *cpu = &b->cpu[b->nr_cpus];
 
@@ -164,9 +163,17 @@ bool wi_td_read_options(struct wi_td *td, uint64_t offset, uint64_t *next, struc
 				 id);
 	if (!wi_td_cursor_section(&c, &td->file, sec.offset, sec.bytes, sec.compressed, "the options", err))
 		return false;
+	if (c.end > c.pos)
+		td->options_bytes += c.end - c.pos;
+	if (td->options_bytes > WI_TD_SECTION_MAX)
+		ok = wi_err_at(err, WI_EREFUSED, td->file.path, offset, "absurd size of all options: %" PRIu64 " bytes",
+			       td->options_bytes);
 	while (ok && !done && c.pos < c.end)
 		ok = one_option(td, &c, next, &done, err);
 	wi_td_cursor_fini(&c);
+	if (ok && !done)
+		wi_damage_note(td->log, WI_DMG_HEAD, UINT32_MAX, offset,
+			       "options end without an end mark: %" PRIu64 " bytes", sec.bytes);
 	td->options_end = sec.offset + sec.bytes;
 	return ok;
 }
@@ -200,6 +207,8 @@ static bool read_chain(struct wi_td *td, uint64_t options, bool *whole, struct w
 		}
 		options = next;
 	}
+	wi_damage_note(td->log, WI_DMG_HEAD, UINT32_MAX, options, "absurd number of options sections: more than %u",
+		       OPTIONS_SECTIONS_MAX);
 	return true;
 }
 

@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files made to do harm: whatever they hold, wakeif ends soon, in little memory, with a status of the contract and one line that names what is wrong."""
+import json
+import os
+import resource
+import struct
+import subprocess
+import tempfile
+import unittest
+
+import evil
+from cli import WAKEIF, Cli
+
+SECOND = evil.SECOND
+CPU_SECONDS = 10
+RSS_MB = 200
+TWO = "pack:1 l3:1 core:1 pu:2"
+
+
+def sanitized():
+    with open(WAKEIF, "rb") as f:
+        return b"__asan_init" in f.read()
+
+
+SANITIZED = sanitized()
+
+
+def limits():
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS * (6 if SANITIZED else 1),) * 2)
+
+
+class Attack(Cli):
+    def attack(self, data, *args, status=None, says=None, name="evil.dat"):
+        """Runs wakeif on the data. Returns (status, stdout, stderr)."""
+        path = self.write(name, data) if data is not None else None
+        argv = [WAKEIF, *(args or ("report", "--json")), "-q", *([path] if path else [])]
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.dir, preexec_fn=limits)
+            _, wait_status, usage = os.wait4(p.pid, 0)
+            p.returncode = got = os.waitstatus_to_exitcode(wait_status)
+            out.seek(0)
+            err.seek(0)
+            stdout, stderr = out.read(), err.read().decode("utf-8", "surrogateescape")
+        what = "status %d: %s" % (got, stderr[:2000])
+        self.assertIn(got, (0, 1, 2, 3, 4) if status is None else (status,), what)
+        self.assertEqual(len(stderr.splitlines()), 1 if got else 0, what)
+        self.assertTrue(not got or stderr.startswith("wakeif: "), what)
+        if not SANITIZED:
+            self.assertLessEqual(usage.ru_maxrss >> 10, RSS_MB, what)
+        if got == 3:
+            self.assertEqual(stdout, b"", what)
+        if says:
+            self.assertIn(says, stderr)
+        return got, stdout, stderr
+
+    def report(self, data, status=0, says=None, topology=TWO):
+        out = self.attack(data, "report", "--json", *(("--topology", topology) if topology else ()), status=status, says=says)[1]
+        j = json.loads(out)
+        self.assertEqual(j["input"][0]["damaged"], status == 4)
+        return j
+
+
+class Containers(Attack):
+    def test_the_writer_writes_whole_files(self):
+        for data in (evil.v6(evil.two_cpus()), evil.v7(evil.two_cpus()), evil.v7(evil.two_cpus(), True)):
+            j = self.report(data)
+            self.assertEqual(j["wakeups"]["total"], 64)
+
+    def test_long_pieces_of_compressed_sections(self):
+        """More than 64 KiB in one piece: an option, and the names of tasks."""
+        for number in (5, 4, 999):
+            data = evil.V7(True).metadata().data(evil.two_cpus()).option(number, b"x" * 100000).end()
+            self.report(data)
+        waker_only = [evil.two_cpus()[0], [evil.a_page(SECOND, [evil.record(1000, evil.waking(777, "beta", 101, 0))])]]
+        names = b"".join(b"%d name%d\n" % (i, i) for i in range(1, 20000))
+        for zlib_too in (False, True):
+            data = evil.V7(zlib_too).metadata(cmdlines=names).data(waker_only).end()
+            _, out, _ = self.attack(data, "events", status=0)
+            self.assertIn(b"name777:777", out)
+
+    def test_options_that_inflate(self):
+        """Each section of options inflates to 20 MB; twelve of them once took seconds, and thousands fit into a small file."""
+        for piece in (evil.option(99, b""), evil.option(5, b"a b c " * 600000)):
+            bomb = piece * ((20 << 20) // len(piece))
+            data = evil.V7(True).metadata().data(evil.two_cpus()).end(before=[bomb] * 12, slot=120000)
+            self.report(data, status=4, says="options cannot be read")
+
+    def test_option_chains(self):
+        for done, says in ((lambda at: evil.option(0, evil.u64(at)), "backward"), (lambda at: evil.option(0, evil.u64(16)), "backward"),
+                           (lambda at: evil.option(0, evil.u64(1 << 62)), "options cannot be read"),
+                           (lambda at: evil.option(0, evil.u64(at + 6)), "options cannot be read"), (lambda at: b"", "end mark")):
+            for zlib_too in (False, True):
+                self.report(evil.V7(zlib_too).metadata().data(evil.two_cpus()).end(done=done), status=4, says=says)
+
+    def test_many_instances_of_many_cpus(self):
+        """250 instances that share one table of 65,536 CPUs: 500 MB of tables if all were kept."""
+        def build(at):
+            return evil.v6(evil.two_cpus(), options=[(3, evil.u64(at) + b"i%d\0" % i) for i in range(250)], regions=[(0, 0)] * 65536)
+
+        data = build(build(0).index(b"flyrecord\0"))
+        self.attack(data, status=3)
+
+    def test_a_sub_buffer_each(self):
+        """200 CPUs, each with a sub-buffer of 1 MiB."""
+        size, nr = 1 << 20, 200
+        head = evil.v6([], page_size=size, regions=[(i * size, size) for i in range(nr)])
+        path = self.write("pages.dat", head)
+        with open(path, "r+b") as f:
+            for i in range(nr):
+                f.seek(len(head) + i * size)
+                f.write(evil.a_page(SECOND, [evil.record(1000, evil.switch("swapper/%d" % i, 0, 0, "a", 7))], 256))
+            f.truncate(len(head) + nr * size)
+        self.attack(None, "report", path, status=3, says="too large to read")
+
+    def test_time_shifts(self):
+        most = (1 << 63) - 1
+        for low, high in ((-most - 1, most), (most, -most - 1), (most, most), (-5, 5)):
+            samples = struct.pack("<QQqqQQQQ", 0, 1 << 63, low, high, 1, 1, 0, 0)
+            shift = evil.u64(1) + evil.u32(1) + evil.u32(1) + evil.u32(2) + samples
+            self.attack(evil.v6(evil.two_cpus(), options=[(12, shift)]), status=0)
+
+
+class Data(Attack):
+    def test_cpus_that_share_data(self):
+        one = len(b"".join(evil.two_cpus()[0]))
+        for regions in ([(0, one), (0, one)], [(0, one + evil.PAGE), (one, one)], [(0, 2 * one), (one, one)], [(one, one), (0, one + 1)]):
+            self.report(evil.v6(evil.two_cpus(), regions=regions), status=4, says="begin inside them")
+        for zlib_too in (False, True):
+            data = evil.v7(evil.two_cpus(), zlib_too, regions=lambda r: [(cpu, r[0][1], r[0][2]) for cpu, _, _ in r])
+            self.report(data, status=4, says="begin inside them")
+
+    def test_pages_of_zeros(self):
+        """What a file system leaves of a file that it could not write out before a crash."""
+        for at in (0, 2, 3):
+            cpus = evil.two_cpus()
+            cpus[0][at] = bytes(evil.PAGE)
+            for data in (evil.v6(cpus), evil.v7(cpus, True)):
+                j = self.report(data, status=4, says="sub-buffer skipped: empty")
+                self.assertEqual(j["wakeups"]["total"], 56)
+
+    def test_time_stamps_of_pages(self):
+        """One bit of a page's time stamp is wrong: the page is left out, not the rest of the trace moved to its time."""
+        whole = self.report(evil.v6(evil.two_cpus(12)))["window"]["end_ns"]
+        for at in (1, 5, 9):
+            for bit in (62, 40, 33):
+                cpus = evil.two_cpus(12)
+                cpus[0][at] = evil.u64(struct.unpack_from("<Q", cpus[0][at])[0] ^ 1 << bit) + cpus[0][at][8:]
+                for data in (evil.v6(cpus), evil.v7(cpus, True)):
+                    j = self.report(data, status=4, says="out of order")
+                    self.assertEqual(j["wakeups"]["total"], 2 * 12 * 8 - 8)
+                    self.assertEqual(j["window"]["end_ns"], whole)
+        cpus = evil.two_cpus(12)
+        cpus[0][5] = evil.u64(7) + cpus[0][5][8:]
+        self.assertEqual(self.report(evil.v6(cpus), status=4, says="out of order")["wakeups"]["total"], 2 * 12 * 8 - 8)
+
+    def test_time_within_pages(self):
+        """Records that move their CPU's time beyond the next page, or back."""
+        start, end = (evil.record(10, evil.switch("swapper/0", 0, 0, "alpha", 100)), evil.record(10, evil.switch("alpha", 100, 1, "swapper/0", 0)))
+        whole = self.report(evil.v6(evil.two_cpus(12)))["window"]["end_ns"]
+        for wrong in (evil.time_extend(1 << 58), evil.time_stamp(1000), evil.time_extend((1 << 59) - 1) * 40, evil.time_stamp(1 << 58)):
+            cpus = evil.two_cpus(12)
+            cpus[0][5] = evil.a_page(6 * SECOND, [start, wrong, end])
+            j = self.report(evil.v6(cpus), status=4, says="time stamp out of order")
+            self.assertEqual(j["window"]["end_ns"], whole)
+
+    def test_times_at_the_ends_of_the_clock(self):
+        for first in (0, (1 << 63) - 2 * SECOND, (1 << 64) - 6 * SECOND):
+            cpus = [[busy for busy in pages] for pages in evil.two_cpus()]
+            for pages in cpus:
+                for i, page in enumerate(pages):
+                    pages[i] = evil.u64(first + i * SECOND + 1) + page[8:]
+            for args in (("report", "--json"), ("report",), ("events",), ("wakeups",), ("smt",), ("affine",)):
+                self.attack(evil.v6(cpus), *args, "--topology", TWO, status=0)
+
+
+if __name__ == "__main__":
+    unittest.main()
