@@ -235,8 +235,11 @@ static void watch_missed(struct wi_metrics *m, struct m_wake *d, int which, cons
 				best = c;
 		}
 	}
-	if (best != NONE)
-		watch_link(m, d, which, best, m->missed.idle_since_ns[best]);
+	if (best == NONE)
+		return;
+	if (which == WATCH_RING)
+		d->missed_sched_idle = !wi_mask_test(s->view->idle, best);
+	watch_link(m, d, which, best, m->missed.idle_since_ns[best]);
 }
 
 /* Rule 21: the nearest ring with an idle candidate. An inner ring that held neither idle nor unknown ones adds nothing.
@@ -480,6 +483,7 @@ static void offer_worst(struct wi_metrics *m, const struct wi_wakeup *w, const s
 		.row = d->row,
 		.censored = censored,
 		.ran_waking = d->ran_waking,
+		.missed_sched_idle = d->missed_sched_idle,
 	};
 
 	m_worst_offer(m, &row, watch);

@@ -138,6 +138,7 @@ struct m_wake {
 	bool seen;    /* its decision was seen */
 	bool counts;
 	bool stacked, prev_idle_elsewhere, on_sched_idle_only, chosen_unknown, touched_idle_package, ran_waking;
+	bool missed_sched_idle; /* of WATCH_RING: ran SCHED_IDLE tasks only */
 	uint8_t row, idle_core, half_busy, placement, prev_distance, waker_distance;
 	bool affine; /* counts in wake_affine */
 	int32_t ran_pid;

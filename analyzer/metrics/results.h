@@ -183,6 +183,7 @@ struct wi_worst_row {
 	uint8_t row;					      /* enum wi_missed_row: SIBLING .. MACHINE */
 	bool censored;	 /* still waiting at the window's end: wait_ns is its age */
 	bool ran_waking; /* nobody ran there: ran is the wakee that was sent there before */
+	bool missed_sched_idle; /* the missed CPU was not idle at the decision but ran SCHED_IDLE tasks only */
 };
 
 /* .missed_idle. chosen_idle + queued_on_busy + chosen_unknown = decided; chosen_idle + sum of rows = decided. */

@@ -26,6 +26,7 @@ int m_worst_cmp(const struct wi_worst_row *a, const struct wi_worst_row *b)
 	UP(row);
 	UP(censored);
 	UP(ran_waking);
+	UP(missed_sched_idle);
 	UP(missed_idle_ns);
 #undef DOWN
 #undef UP

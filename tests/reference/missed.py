@@ -57,6 +57,7 @@ class Decisions:
         f.row, ring = self.nearest_ring(m, c, f.candidates)
         f.idle_cores = self.idle_cores(m, c, f.candidates)
         f.missed = longest_idle(ring)
+        f.missed_sidle = bool(f.missed) and m.cpus[f.missed[0]].sidle
         f.missed_core = None
         for scope in CORE_SCOPES:
             if f.idle_cores[scope]:
@@ -271,6 +272,8 @@ def worst_entry(m, w, a):
         if f.ran_waking:
             out["ran_waking"] = True
     out.update(missed_cpu=f.missed[0], missed_idle_ns=(s.end if s.end is not None else m.stop) - s.start)
+    if f.missed_sidle:
+        out["missed_sched_idle"] = True
     if w.waker_unknown:
         for k in ("waker_pid", "waker_comm", "waker_cpu"):
             del out[k]
