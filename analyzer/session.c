@@ -250,9 +250,9 @@ static bool read_all(struct wi_session *s, struct wi_err *err)
 bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *wanted, struct wi_err *err)
 {
 	const char *release = wi_source_info(s->src)->kernel;
-	uint32_t kernel = wi_kernel_version(release[0] ? release : s->machine.release);
 
-	if (!metrics_new(s, wanted, kernel, err) || !timeline_new(s, kernel, err) || !read_all(s, err))
+	s->kernel = wi_kernel_version(release[0] ? release : s->machine.release);
+	if (!metrics_new(s, wanted, s->kernel, err) || !timeline_new(s, s->kernel, err) || !read_all(s, err))
 		return false;
 	wi_progress_end();
 	if (!(wi_timeline_quality(s->timeline)->types & SCHED_EVENTS))
@@ -277,6 +277,9 @@ struct wi_report wi_session_report(const struct wi_session *s)
 		.note = s->note,
 		.preempted_known = wi_timeline_quality(s->timeline)->switch_known & WI_KNOWN_PREEMPTED,
 		.has_facts = s->machine.nr_facts > 0,
+		.maybe_delayed_known = s->kernel >= wi_kernel_version("6.12"),
+		.kernel_version = s->kernel,
+		.quiet_unknown = s->o->quiet_unknown,
 		.nanoseconds = s->o->nanoseconds,
 		.verbose = s->o->verbose,
 	};

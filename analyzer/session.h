@@ -24,6 +24,7 @@ struct wi_session {
 	struct wi_timeline *timeline;
 	const struct wi_results *results; /* borrowed from metrics */
 	uint64_t *filter_cpus;		  /* o->cpus in the topology's width */
+	uint32_t kernel; /* major << 16 | minor << 8; 0 unknown */
 	bool late_markers;
 	char filter[256]; /* in words; "" none */
 	char note[512];	  /* for the report; "" nothing */

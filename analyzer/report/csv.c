@@ -133,6 +133,10 @@ static bool write_wakeups(struct wi_csv *c, const struct wi_report *rep)
 		fact(c, wi_class_name((enum wakeif_class)k), w->by_class[k]);
 	fact(c, "exec", rep->results->quality.exec_count);
 	fact(c, "stalled", w->stalled);
+	if (rep->maybe_delayed_known)
+		fact(c, "maybe_delayed", w->maybe_delayed);
+	else
+		fact_text(c, "maybe_delayed", "");
 	fact(c, "not_measured.running", w->running);
 	fact(c, "not_measured.died", w->died);
 	fact(c, "not_measured.replaced", w->replaced);
@@ -346,7 +350,7 @@ static bool write_worst(struct wi_csv *c, const struct wi_report *rep)
 
 	wi_csv_header(c, "wake_ns,pid,comm,waker_pid,waker_comm,waker_cpu,prev_cpu,chosen_cpu,scope,wait_ns,avoidable_"
 			 "ns,ran_pid,ran_comm,"
-			 "missed_cpu,missed_idle_ns,censored,ran_waking");
+			 "missed_cpu,missed_idle_ns,censored,ran_waking,missed_sched_idle");
 	for (size_t i = 0; i < r->missed.nr_worst; i++) {
 		const struct wi_worst_row *w = &r->missed.worst[i];
 
@@ -364,6 +368,7 @@ static bool write_worst(struct wi_csv *c, const struct wi_report *rep)
 		wi_csv_u64(c, w->missed_idle_ns);
 		wi_csv_u64(c, w->censored);
 		wi_csv_u64(c, w->ran_waking);
+		wi_csv_u64(c, w->missed_sched_idle);
 		wi_csv_end(c);
 	}
 	return true;

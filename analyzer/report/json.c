@@ -112,8 +112,9 @@ static void write_events(struct wi_json *j, const struct wi_timeline_quality *q)
 	wi_json_end_object(j);
 }
 
-static void write_wakeups(struct wi_json *j, const struct wi_results *r)
+static void write_wakeups(struct wi_json *j, const struct wi_report *rep)
 {
+	const struct wi_results *r = rep->results;
 	const struct wi_wakeup_results *w = &r->wakeups;
 
 	wi_json_object(j, "wakeups");
@@ -127,6 +128,8 @@ static void write_wakeups(struct wi_json *j, const struct wi_results *r)
 	wi_json_end_object(j);
 	wi_json_u64(j, "exec", r->quality.exec_count);
 	wi_json_u64(j, "stalled", w->stalled);
+	if (rep->maybe_delayed_known)
+		wi_json_u64(j, "maybe_delayed", w->maybe_delayed);
 	wi_json_object_flat(j, "not_measured");
 	wi_json_u64(j, "running", w->running);
 	wi_json_u64(j, "died", w->died);
@@ -376,6 +379,8 @@ static void write_worst(struct wi_json *j, const struct wi_results *r)
 			wi_json_bool(j, "ran_waking", true);
 		wi_json_u64(j, "missed_cpu", w->missed_cpu);
 		wi_json_u64(j, "missed_idle_ns", w->missed_idle_ns);
+		if (w->missed_sched_idle)
+			wi_json_bool(j, "missed_sched_idle", true);
 		if (w->censored)
 			wi_json_bool(j, "censored", true);
 		wi_json_end_object(j);
@@ -685,7 +690,7 @@ bool wi_report_json(FILE *out, const struct wi_report *rep, uint32_t sections, s
 	write_events(&j, &r->quality);
 	wi_report_topology_json(&j, "topology", rep->topology);
 	if (sections & WI_SECTION_WAKEUPS)
-		write_wakeups(&j, r);
+		write_wakeups(&j, rep);
 	if ((sections & WI_SECTION_LATENCY) && !write_latency(&j, r, err))
 		return false;
 	if (sections & WI_SECTION_MISSED)

@@ -27,6 +27,9 @@ struct wi_report {
 	const char *note;	   /* what the reader should know of how the input was found; "" nothing */
 	bool preempted_known;	   /* the format tells preemption from blocking */
 	bool has_facts;		   /* affinity and policy of tasks came with the trace or from a side file */
+	bool maybe_delayed_known;  /* the kernel is one that delays dequeues (6.12+) */
+	uint32_t kernel_version;   /* major << 16 | minor << 8; 0 unknown */
+	bool quiet_unknown;	   /* --quiet-cpus=unknown */
 	bool nanoseconds, verbose; /* -t, -v */
 };
 

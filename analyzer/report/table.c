@@ -153,16 +153,18 @@ static size_t prefix_len(const char *text, size_t len, size_t columns)
 	return i;
 }
 
-/* Cuts a name to width columns: "a very long name:1234" -> "a very l+:1234". */
+/* Cuts a name to width columns: "a very long name:1234" -> "a very l+:1234"; what follows the pid after a blank stays, too. */
 static bool cut_cell(char **cell, size_t width)
 {
 	const char *text = *cell, *tail = strrchr(text, ':');
-	char *cut;
+	char *cut, after = 0;
 	int rc;
 
 	if (wi_utf8_columns(text) <= width)
 		return true;
-	if (!tail || tail[1 + strspn(tail + 1, "0123456789")] || wi_utf8_columns(tail) + 2 > width)
+	if (tail)
+		after = tail[1 + strspn(tail + 1, "0123456789")];
+	if (!tail || (after && after != ' ') || wi_utf8_columns(tail) + 2 > width)
 		tail = text + strlen(text);
 	rc = asprintf(&cut, "%.*s+%s", (int)prefix_len(text, (size_t)(tail - text), width - 1 - wi_utf8_columns(tail)),
 		      text, tail);

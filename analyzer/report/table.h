@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define WI_TABLE_WIDTH 100
+#define WI_TABLE_WIDTH 120
 
 struct wi_column {
 	const char *title;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/cpumask.h"
 #include "analyzer/base/utf8.h"
 #include "analyzer/report/text_priv.h"
 #include "analyzer/report/topology.h"
@@ -118,6 +119,26 @@ enum wakeif_scope wi_wide_scope(enum wi_wide_scope s)
 	return scope[s];
 }
 
+const char *wi_text_s(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+const char *wi_text_scope(enum wakeif_scope s)
+{
+	return s == WAKEIF_LLC ? "LLC" : wi_scope_name(s);
+}
+
+const char *wi_text_distance(enum wi_distance d)
+{
+	static const char *const text[WI_NR_DISTANCES] = {
+		[WI_DIST_CPU] = "same CPU", [WI_DIST_CORE] = "core",	  [WI_DIST_CLUSTER] = "cluster",
+		[WI_DIST_LLC] = "LLC",	    [WI_DIST_NODE] = "same node", [WI_DIST_REMOTE] = "other node",
+	};
+
+	return d < WI_NR_DISTANCES ? text[d] : "unknown";
+}
+
 void wi_text_title(FILE *out, const char *title)
 {
 	fprintf(out, "\n%s\n", title);
@@ -126,7 +147,8 @@ void wi_text_title(FILE *out, const char *title)
 void wi_text_more(FILE *out, uint64_t total, uint64_t shown, const char *what)
 {
 	if (total > shown)
-		fprintf(out, "  and %" PRIu64 " more %s\n", total - shown, what);
+		fprintf(out, "  and %" PRIu64 " more %.*s\n", total - shown,
+			(int)(strlen(what) - (total - shown == 1 ? 1 : 0)), what);
 }
 
 static void add_recording(struct wi_para *p, const struct wi_source_info *in)
@@ -203,6 +225,22 @@ static void add_events(struct wi_para *p, const struct wi_timeline_quality *q)
 		wi_para_add(p, "none of the scheduler");
 }
 
+/* CPUs that never switched: known idle only as far as one presumes it. */
+static void add_quiet(struct wi_para *p, const struct wi_report *rep)
+{
+	uint64_t quiet = rep->results->quality.quiet_cpus;
+	uint64_t online = wi_mask_weight(rep->topology->online, rep->topology->nr_words);
+
+	if (!quiet)
+		return;
+	if (quiet <= online && rep->results->nr_traces <= 1)
+		wi_para_add(p, "; %" PRIu64 " of %" PRIu64 " CPU%s seen, ", online - quiet, online, wi_text_s(online));
+	else
+		wi_para_add(p, "; not seen and ");
+	wi_para_add(p, "%" PRIu64 " %s (--quiet-cpus)", quiet,
+		    rep->quiet_unknown ? "taken as unknown" : "presumed idle");
+}
+
 static void add_coverage(struct wi_para *p, const struct wi_report *rep)
 {
 	const struct wi_results *r = rep->results;
@@ -211,17 +249,15 @@ static void add_coverage(struct wi_para *p, const struct wi_report *rep)
 
 	wi_para_add(p, "%s of CPU time known", wi_fmt_share(a, sizeof(a), r->cpu_ns - q->unknown_ns, r->cpu_ns));
 	if (q->lost_marks)
-		wi_para_add(p, "; %" PRIu64 " gaps marked as lost", q->lost_marks);
+		wi_para_add(p, "; %" PRIu64 " gap%s marked as lost", q->lost_marks, wi_text_s(q->lost_marks));
 	if (q->lost_events)
-		wi_para_add(p, " (%" PRIu64 " events)", q->lost_events);
+		wi_para_add(p, " (%" PRIu64 " event%s)", q->lost_events, wi_text_s(q->lost_events));
 	if (q->chain_breaks)
-		wi_para_add(p, "; %" PRIu64 " breaks in the switch chain (records missing without a mark)",
-			    q->chain_breaks);
+		wi_para_add(p, "; %" PRIu64 " break%s in the switch chain (records missing without a mark)",
+			    q->chain_breaks, wi_text_s(q->chain_breaks));
 	if (!q->lost_marks && !q->lost_events && !q->chain_breaks)
 		wi_para_add(p, "; nothing lost");
-	if (q->quiet_cpus)
-		wi_para_add(p, "; %" PRIu64 " CPU%s without any switch (--quiet-cpus)", q->quiet_cpus,
-			    q->quiet_cpus == 1 ? "" : "s");
+	add_quiet(p, rep);
 	if (rep->info->nr_damage)
 		wi_para_add(p, "; INPUT DAMAGED in %" PRIu32 " place%s: only what was whole is counted",
 			    rep->info->nr_damage, rep->info->nr_damage == 1 ? "" : "s");
@@ -241,24 +277,29 @@ static void add_repairs(struct wi_para *p, const struct wi_report *rep)
 	WI_REPAIRS(X)
 #undef X
 	if (rep->info->unordered) {
-		wi_para_add(p, "%s%" PRIu64 " records out of order", any ? ", " : "", rep->info->unordered);
+		wi_para_add(p, "%s%" PRIu64 " record%s out of order", any ? ", " : "", rep->info->unordered,
+			    wi_text_s(rep->info->unordered));
 		any = true;
 	}
 	if (rep->info->unparsed) {
-		wi_para_add(p, "%s%" PRIu64 " scheduler records not understood", any ? ", " : "", rep->info->unparsed);
+		wi_para_add(p, "%s%" PRIu64 " scheduler record%s not understood", any ? ", " : "", rep->info->unparsed,
+			    wi_text_s(rep->info->unparsed));
 		any = true;
 	}
 	if (rep->info->unknown_state_letters) {
-		wi_para_add(p, "%s%" PRIu64 " unknown task states", any ? ", " : "", rep->info->unknown_state_letters);
+		wi_para_add(p, "%s%" PRIu64 " unknown task state%s", any ? ", " : "", rep->info->unknown_state_letters,
+			    wi_text_s(rep->info->unknown_state_letters));
 		any = true;
 	}
 	if (q->unnamed_tasks) {
-		wi_para_add(p, "%s%" PRIu64 " tasks that nothing names", any ? ", " : "", q->unnamed_tasks);
+		wi_para_add(p, "%s%" PRIu64 " task%s that nothing names", any ? ", " : "", q->unnamed_tasks,
+			    wi_text_s(q->unnamed_tasks));
 		any = true;
 	}
 	if (rep->results->tasks.throttle_suspected) {
-		wi_para_add(p, "%s%" PRIu64 " tasks look throttled (left out of idle while waiting)", any ? ", " : "",
-			    rep->results->tasks.throttle_suspected);
+		wi_para_add(p, "%s%" PRIu64 " task%s throttled (left out of idle while waiting)", any ? ", " : "",
+			    rep->results->tasks.throttle_suspected,
+			    rep->results->tasks.throttle_suspected == 1 ? " looks" : "s look");
 		any = true;
 	}
 	if (q->skew.ns) {
@@ -286,6 +327,26 @@ static void add_affinity(struct wi_para *p, const struct wi_results *r)
 		    wi_fmt_share(c, sizeof(c), n[WAKEIF_ALLOWED_ASSUMED], all));
 }
 
+/* Whose policy is known: a CPU that runs SCHED_IDLE tasks only counts as idle. */
+static void add_policies(struct wi_para *p, const struct wi_report *rep)
+{
+	const struct wi_task_results *t = &rep->results->tasks;
+	uint64_t all = t->policy_known + t->policy_unknown;
+
+	if (!all)
+		return;
+	wi_para_add(p, "known for %" PRIu64 " of %" PRIu64 " task%s that ran", t->policy_known, all, wi_text_s(all));
+	if (t->policy_unknown && (!rep->kernel_version || rep->kernel_version >= (5 << 16 | 4 << 8)))
+		wi_para_add(p, "; on kernels >= 5.4 the others are taken as not SCHED_IDLE");
+}
+
+/* Clocks that are not one for all CPUs. */
+static void add_clock(struct wi_para *p, const struct wi_report *rep)
+{
+	if (!strcmp(rep->info->clock, "local"))
+		wi_para_add(p, "local: stamps of different CPUs may disagree by microseconds; record with -C mono");
+}
+
 /* What this recording cannot tell, and why. */
 static void add_missing(struct wi_para *p, const struct wi_report *rep)
 {
@@ -310,6 +371,8 @@ static void add_missing(struct wi_para *p, const struct wi_report *rep)
 	wi_para_add(p, "the sync flag of wakeups");
 	if (!rep->has_facts)
 		wi_para_add(p, "; policies and affinity of tasks (--tasks)");
+	if (rep->topology->smt > 1)
+		wi_para_add(p, "; core-scheduling cookies (a forced-idle CPU looks idle)");
 }
 
 /* "source: notes" of the topology, loud where it is only a guess. */
@@ -361,6 +424,10 @@ bool wi_report_text_head(FILE *out, const struct wi_report *rep, struct wi_err *
 	ok = wi_para_print(&p, out, "repairs", LABEL) && ok;
 	add_affinity(&p, rep->results);
 	ok = wi_para_print(&p, out, "affinity", LABEL) && ok;
+	add_policies(&p, rep);
+	ok = wi_para_print(&p, out, "policies", LABEL) && ok;
+	add_clock(&p, rep);
+	ok = wi_para_print(&p, out, "clock", LABEL) && ok;
 	add_missing(&p, rep);
 	ok = wi_para_print(&p, out, "not told", LABEL) && ok;
 	wi_para_add(&p, "%s", rep->note);
@@ -368,187 +435,6 @@ bool wi_report_text_head(FILE *out, const struct wi_report *rep, struct wi_err *
 	wi_para_name(&p, rep->filter);
 	ok = wi_para_print(&p, out, "filter", LABEL) && ok;
 	return ok || wi_err_nomem(err);
-}
-
-static void add_worst(struct wi_para *p, const struct wi_results *r)
-{
-	const struct wi_worst_row *w = r->missed.nr_worst ? &r->missed.worst[0] : NULL;
-	char a[WI_FMT_LEN], b[WI_FMT_LEN], task[WI_FMT_NAME_LEN];
-
-	if (!w)
-		return;
-	wi_para_add(p, ", worst %s %s", wi_fmt_ns(a, sizeof(a), w->wait_ns),
-		    wi_fmt_task(task, sizeof(task), wi_results_name(r, w->comm), w->pid));
-	if (w->ran_pid == 0)
-		wi_para_add(p, " behind another wakeup");
-	else if (w->ran_pid > 0)
-		wi_para_add(p, " behind %s",
-			    wi_fmt_task(task, sizeof(task), wi_results_name(r, w->ran_comm), w->ran_pid));
-	if (w->avoidable_ns >= w->wait_ns)
-		wi_para_add(p, ", CPU %" PRIu32 " idle throughout", w->missed_cpu);
-	else
-		wi_para_add(p, ", CPU %" PRIu32 " idle for %s of it", w->missed_cpu,
-			    wi_fmt_ns(b, sizeof(b), w->avoidable_ns));
-}
-
-static void verdict_missed(FILE *out, const struct wi_results *r)
-{
-	const struct wi_missed_results *m = &r->missed;
-	uint64_t missed = 0, avoidable = 0;
-	char a[WI_FMT_LEN], b[WI_FMT_LEN];
-	struct wi_para p = { 0 };
-
-	for (int i = WI_MISSED_SIBLING; i <= WI_MISSED_MACHINE; i++) {
-		missed += m->row[i].count;
-		avoidable += m->row[i].avoidable.sum_ns;
-	}
-	if (!m->decided) {
-		wi_para_add(&p, "No wakeup of this window had its CPU chosen by a placement decision.");
-	} else if (!missed) {
-		wi_para_add(&p, "No decided wakeup queued on a busy CPU while another CPU that it could use was idle.");
-	} else {
-		wi_para_add(&p,
-			    "%s of the decided wakeups (%" PRIu64 " of %" PRIu64
-			    ") queued on a busy CPU while another was idle: %s avoidable wait",
-			    wi_fmt_share(a, sizeof(a), missed, m->decided), missed, m->decided,
-			    wi_fmt_ns(b, sizeof(b), avoidable));
-		add_worst(&p, r);
-		wi_para_add(&p, ".");
-	}
-	wi_para_print(&p, out, "  *", 4);
-}
-
-/* ", n of them with one in the chosen CPU's LLC", where that is not all the machine. */
-static void add_in_llc(struct wi_para *p, const struct wi_report *rep, const struct wi_missed_cost cost[WI_NR_WIDE])
-{
-	if (rep->topology->nr_groups[WAKEIF_LLC] > 1)
-		wi_para_add(p, ", %" PRIu64 " of them with one in the same LLC", cost[WI_WIDE_LLC].count);
-}
-
-static void verdict_idle_core(FILE *out, const struct wi_report *rep)
-{
-	const struct wi_missed_results *m = &rep->results->missed;
-	const struct wi_missed_cost *c = &m->queued_while_idle_core[WI_WIDE_MACHINE],
-				    *h = &m->half_busy_core[WI_WIDE_MACHINE];
-	char a[WI_FMT_LEN], b[WI_FMT_LEN];
-	struct wi_para p = { 0 };
-
-	if (rep->topology->smt > 1 && c->count) {
-		wi_para_add(&p, "%s (%" PRIu64 ") queued on a busy CPU while a whole core was idle",
-			    wi_fmt_share(a, sizeof(a), c->count, m->decided), c->count);
-		add_in_llc(&p, rep, m->queued_while_idle_core);
-		wi_para_add(&p, ": %s avoidable wait.", wi_fmt_ns(b, sizeof(b), c->avoidable.sum_ns));
-	}
-	wi_para_print(&p, out, "  *", 4);
-	if (rep->topology->smt > 1 && h->count) {
-		wi_para_add(&p, "%s (%" PRIu64 ") were placed beside a busy sibling while a whole core was idle",
-			    wi_fmt_share(a, sizeof(a), h->count, m->decided), h->count);
-		add_in_llc(&p, rep, m->half_busy_core);
-		wi_para_add(&p, ".");
-	}
-	wi_para_print(&p, out, "  *", 4);
-	if (m->stacked_on_waker.count)
-		wi_para_add(
-			&p,
-			"%s (%" PRIu64
-			") were stacked on a waker's CPU that had others waiting while a core was idle: %s of wait.",
-			wi_fmt_share(a, sizeof(a), m->stacked_on_waker.count, m->decided), m->stacked_on_waker.count,
-			wi_fmt_ns(b, sizeof(b), m->stacked_on_waker.wait.sum_ns));
-	wi_para_print(&p, out, "  *", 4);
-}
-
-static void verdict_waste(FILE *out, const struct wi_results *r)
-{
-	const struct wi_waste *w = &r->waste[WAKEIF_MACHINE];
-	char a[WI_FMT_LEN], b[WI_FMT_LEN], c[WI_FMT_LEN], task[WI_FMT_NAME_LEN];
-	struct wi_para p = { 0 };
-
-	if (w->wall_ns)
-		wi_para_add(&p,
-			    "For %s (%s of the window) a CPU idled while a task that could run there waited; longest "
-			    "%s: %s waited on CPU %" PRIu32 ", CPU %" PRIu32 " idled.",
-			    wi_fmt_ns(a, sizeof(a), w->wall_ns), wi_fmt_share(b, sizeof(b), w->wall_ns, r->window_ns),
-			    wi_fmt_ns(c, sizeof(c), w->longest_ns),
-			    wi_fmt_task(task, sizeof(task), wi_results_name(r, w->comm), w->pid), w->waiting_cpu,
-			    w->idle_cpu);
-	wi_para_print(&p, out, "  *", 4);
-}
-
-static void verdict_smt(FILE *out, const struct wi_results *r)
-{
-	const struct wi_smt_results *s = &r->smt;
-	char a[WI_FMT_LEN], b[WI_FMT_LEN], c[WI_FMT_LEN];
-	uint64_t shared = 0, busy = 0;
-	struct wi_para p = { 0 };
-
-	for (uint32_t i = 1; s->present && i <= s->nr_threads; i++) {
-		busy += s->busy_threads_ns[i];
-		shared += i > 1 ? s->busy_threads_ns[i] : 0;
-	}
-	if (shared)
-		wi_para_add(&p,
-			    "Cores ran two or more tasks at once for %s of their busy time (%s); for %s of it another "
-			    "core of the machine was idle.",
-			    wi_fmt_share(a, sizeof(a), shared, busy), wi_fmt_ns(b, sizeof(b), shared),
-			    wi_fmt_share(c, sizeof(c), s->avoidable_corun_ns[WI_WIDE_MACHINE], shared));
-	wi_para_print(&p, out, "  *", 4);
-}
-
-static void verdict_affine(FILE *out, const struct wi_report *rep)
-{
-	const struct wi_affine_part *a = &rep->results->affine.all;
-	const struct wi_missed_results *m = &rep->results->missed;
-	char x[WI_FMT_LEN], y[WI_FMT_LEN];
-	struct wi_para p = { 0 };
-
-	if (a->considered && rep->topology->nr_groups[WAKEIF_LLC] > 1)
-		wi_para_add(&p,
-			    "Of %" PRIu64 " wakeups across CPUs %s left the LLC of their previous CPU; %s of those "
-			    "came back within 10 ms.",
-			    a->considered, wi_fmt_share(x, sizeof(x), a->cross_llc, a->considered),
-			    wi_fmt_share(y, sizeof(y), a->bounce, a->cross_llc));
-	wi_para_print(&p, out, "  *", 4);
-	if (m->prev_idle_elsewhere)
-		wi_para_add(&p, "%s (%" PRIu64 ") left a previous CPU that was idle.",
-			    wi_fmt_share(x, sizeof(x), m->prev_idle_elsewhere, m->decided), m->prev_idle_elsewhere);
-	wi_para_print(&p, out, "  *", 4);
-}
-
-static void verdict_latency(FILE *out, const struct wi_results *r)
-{
-	const struct wi_hist *h = &r->latency.wakeup;
-	char a[WI_FMT_LEN], b[WI_FMT_LEN], c[WI_FMT_LEN], d[WI_FMT_LEN];
-	struct wi_para p = { 0 };
-
-	if (h->count)
-		wi_para_add(&p, "Wakeup latency: p50 %s, p99 %s, max %s over %" PRIu64 " wakeups.",
-			    wi_fmt_ns(a, sizeof(a), wi_hist_quantile(h, 0.5)),
-			    wi_fmt_ns(b, sizeof(b), wi_hist_quantile(h, 0.99)), wi_fmt_ns(c, sizeof(c), h->max_ns),
-			    h->count);
-	if (r->wakeups.censored)
-		wi_para_add(&p, "%s%" PRIu64 " still waiting at the end, the longest for %s.", h->count ? " " : "",
-			    r->wakeups.censored, wi_fmt_ns(d, sizeof(d), r->quality.censored_oldest_ns));
-	wi_para_print(&p, out, "  *", 4);
-}
-
-void wi_report_text_verdict(FILE *out, const struct wi_report *rep)
-{
-	wi_text_title(out, "VERDICT");
-	if (!rep->results->wakeups.total) {
-		struct wi_para p = { 0 };
-
-		wi_para_add(&p, "%s", rep->filter[0] ? "No wakeup passes the filter." : "No wakeup in this window.");
-		wi_para_print(&p, out, "  *", 4);
-	} else {
-		verdict_missed(out, rep->results);
-		verdict_idle_core(out, rep);
-	}
-	verdict_waste(out, rep->results);
-	verdict_smt(out, rep->results);
-	if (rep->results->wakeups.total) {
-		verdict_affine(out, rep);
-		verdict_latency(out, rep->results);
-	}
 }
 
 bool wi_report_text(FILE *out, const struct wi_report *rep, struct wi_err *err)
@@ -559,6 +445,7 @@ bool wi_report_text(FILE *out, const struct wi_report *rep, struct wi_err *err)
 		wi_report_text_verdict(out, rep);
 	return ok && wi_text_wakeups(out, rep, err) && wi_report_text_latency(out, rep, err) &&
 	       wi_report_text_missed(out, rep, err) &&
+	       wi_text_longest(out, rep, rep->verbose ? SIZE_MAX : WI_REPORT_TEXT_ROWS, err) &&
 	       wi_text_worst(out, rep, rep->verbose ? SIZE_MAX : WI_REPORT_TEXT_ROWS, err) &&
 	       wi_text_waste(out, rep, err) &&
 	       wi_report_text_smt(out, rep, rep->verbose ? WI_REPORT_PAIRS : WI_REPORT_TEXT_ROWS, err) &&

@@ -40,7 +40,7 @@ static void print_avoidable(FILE *out, const struct wi_report *rep, const struct
 		if (i != WI_WIDE_LLC && !wi_scope_differs(rep->topology, wi_wide_scope((enum wi_wide_scope)i)))
 			continue;
 		fprintf(out, "%s %s in the %s", any ? "," : "", wi_fmt_ns(a, sizeof(a), s->avoidable_corun_ns[i]),
-			wi_wide_scope_name((enum wi_wide_scope)i));
+			wi_text_scope(wi_wide_scope((enum wi_wide_scope)i)));
 		any = true;
 	}
 	putc('\n', out);
@@ -115,21 +115,30 @@ bool wi_text_migrations(FILE *out, const struct wi_report *rep, struct wi_err *e
 {
 	const struct wi_migration_results *m = &rep->results->migrations;
 	char a[WI_FMT_LEN];
+	bool any = false;
 
 	(void)err;
 	if (!m->total)
 		return true;
 	wi_text_title(out, "MIGRATIONS");
-	fprintf(out, "  %" PRIu64 " (%" PRIu64 " by placement, %" PRIu64 " inferred), %s a wakeup", m->total,
-		m->placement, m->inferred, wi_fmt_ratio(a, sizeof(a), m->total, rep->results->wakeups.total));
+	fprintf(out, "  %" PRIu64 " (%" PRIu64 " by placement, ", m->total, m->placement);
+	if (m->inferred == m->total)
+		fputs("all inferred)", out);
+	else
+		fprintf(out, "%" PRIu64 " inferred)", m->inferred);
+	fprintf(out, ", %s a wakeup", wi_fmt_ratio(a, sizeof(a), m->total, rep->results->wakeups.total));
 	if (rep->results->window_ns)
 		fprintf(out, ", %.1f a second", (double)m->total / ((double)rep->results->window_ns / 1e9));
-	fputs("; across:", out);
-	for (int d = WI_DIST_CORE; d < WI_NR_DISTANCES; d++)
-		if (m->by_distance[d])
-			fprintf(out, " %s %" PRIu64, wi_distance_name((enum wi_distance)d), m->by_distance[d]);
+	fputs("; how far:", out);
+	for (int d = WI_DIST_CORE; d < WI_NR_DISTANCES; d++) {
+		if (!m->by_distance[d])
+			continue;
+		fprintf(out, "%s %s %" PRIu64, any ? "," : "", wi_text_distance((enum wi_distance)d),
+			m->by_distance[d]);
+		any = true;
+	}
 	if (m->distance_unknown)
-		fprintf(out, " unknown %" PRIu64, m->distance_unknown);
+		fprintf(out, "%s distance unknown %" PRIu64, any ? "," : "", m->distance_unknown);
 	putc('\n', out);
 	return true;
 }
@@ -183,7 +192,7 @@ bool wi_text_idle(FILE *out, const struct wi_report *rep, struct wi_err *err)
 	char a[WI_FMT_LEN];
 	struct wi_table *t;
 
-	wi_text_title(out, "IDLE");
+	wi_text_title(out, "IDLE: share of time all CPUs of it were idle");
 	t = wi_table_new(columns, NR(columns));
 	idle_rows(t, "package", &d->package, max_rows);
 	if (wi_scope_differs(rep->topology, WAKEIF_LLC) || d->llc.nr > 1)
@@ -201,13 +210,27 @@ bool wi_text_idle(FILE *out, const struct wi_report *rep, struct wi_err *err)
 	return true;
 }
 
+/* Migrations per wakeup, and per second of the task's life in the window. */
+static void migration_rates(struct wi_table *t, const struct wi_task_row *k)
+{
+	uint64_t life_ns = k->run_ns + k->wait_ns + k->sleep_ns + k->unknown_ns;
+	char a[WI_FMT_LEN];
+
+	wi_table_text(t, wi_fmt_ratio(a, sizeof(a), k->migrations, k->wakeups));
+	if (life_ns)
+		wi_table_textf(t, "%.1f", (double)k->migrations / ((double)life_ns / 1e9));
+	else
+		wi_table_none(t);
+}
+
 bool wi_text_tasks(FILE *out, const struct wi_report *rep, struct wi_err *err)
 {
-	static const struct wi_column columns[] = { { "task", true, true },	   { "run", false, false },
-						    { "wait", false, false },	   { "sleep", false, false },
-						    { "unknown", false, false },   { "wakeups", false, false },
-						    { "switches", false, false },  { "preempted", false, false },
-						    { "migrations", false, false } };
+	static const struct wi_column columns[] = { { "task", true, true },	    { "run", false, false },
+						    { "wait", false, false },	    { "sleep", false, false },
+						    { "unknown", false, false },    { "wakeups", false, false },
+						    { "switches", false, false },   { "preempted", false, false },
+						    { "migrations", false, false }, { "a wakeup", false, false },
+						    { "a second", false, false } };
 	const struct wi_results *r = rep->results;
 	const struct wi_task_row *row[WI_REPORT_TASKS];
 	size_t nr = wi_results_tasks(r, WI_TASKS_BY_RUN, row, rep->verbose ? WI_REPORT_TASKS : WI_REPORT_TEXT_ROWS);
@@ -232,6 +255,7 @@ bool wi_text_tasks(FILE *out, const struct wi_report *rep, struct wi_err *err)
 		else
 			wi_table_none(t);
 		wi_table_count(t, k->migrations);
+		migration_rates(t, k);
 	}
 	if (!print(t, out, err))
 		return false;

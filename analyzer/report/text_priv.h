@@ -25,12 +25,19 @@ bool wi_para_print(struct wi_para *p, FILE *out, const char *label, int indent);
 bool wi_scope_differs(const struct wakeif_topology *t, enum wakeif_scope scope);
 enum wakeif_scope wi_wide_scope(enum wi_wide_scope s);
 
+/* For people: "core", "cluster", "LLC", "node", "machine"; "same CPU" .. "LLC", "same node", "other node". */
+const char *wi_text_scope(enum wakeif_scope s);
+const char *wi_text_distance(enum wi_distance d);
+
 void wi_text_title(FILE *out, const char *title);
-/* One line "n more ..." when a list was cut. */
+/* "s" unless n is 1. */
+const char *wi_text_s(uint64_t n);
+/* One line "n more ..." when a list was cut. what: plural */
 void wi_text_more(FILE *out, uint64_t total, uint64_t shown, const char *what);
 
 /* Sections of the report, each after a blank line and its title. false: err set. */
 bool wi_text_wakeups(FILE *out, const struct wi_report *rep, struct wi_err *err);
+bool wi_text_longest(FILE *out, const struct wi_report *rep, size_t max_rows, struct wi_err *err);
 bool wi_text_worst(FILE *out, const struct wi_report *rep, size_t max_rows, struct wi_err *err);
 bool wi_text_waste(FILE *out, const struct wi_report *rep, struct wi_err *err);
 bool wi_text_idle(FILE *out, const struct wi_report *rep, struct wi_err *err);

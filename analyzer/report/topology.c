@@ -7,6 +7,7 @@
 
 #include "analyzer/base/cpumask.h"
 #include "analyzer/base/fmt.h"
+#include "analyzer/topology/topology.h"
 
 #define WIDTH 96 /* of a picture's line */
 
@@ -44,38 +45,9 @@ bool wi_report_topology_flag(uint32_t flags, unsigned int *at, const char **name
 	return false;
 }
 
-/* Number of packages that have an online CPU. */
-static uint32_t online_packages(const struct wakeif_topology *t)
-{
-	uint32_t n = 0;
-
-	for (uint32_t p = 0; p < t->nr_packages; p++) {
-		uint32_t cpu = wi_mask_next(t->online, t->nr_words, 0);
-
-		while (cpu != UINT32_MAX && t->package[cpu] != p)
-			cpu = wi_mask_next(t->online, t->nr_words, cpu + 1);
-		n += cpu != UINT32_MAX;
-	}
-	return n;
-}
-
 static const char *plural(uint32_t n)
 {
 	return n == 1 ? "" : "s";
-}
-
-/* Number of groups of a scope that have an online CPU. */
-static uint32_t online_groups(const struct wakeif_topology *t, enum wakeif_scope scope)
-{
-	uint32_t n = 0;
-
-	for (uint32_t g = 0; g < t->nr_groups[scope]; g++)
-		for (uint32_t w = 0; w < t->nr_words; w++)
-			if (t->span[scope][g][w] & t->online[w]) {
-				n++;
-				break;
-			}
-	return n;
 }
 
 static void llc_size_range(const struct wakeif_topology *t, uint32_t *min, uint32_t *max)
@@ -93,9 +65,10 @@ static void llc_size_range(const struct wakeif_topology *t, uint32_t *min, uint3
 bool wi_report_topology_line(FILE *out, const struct wakeif_topology *t, struct wi_err *err)
 {
 	uint32_t online = wi_mask_weight(t->online, t->nr_words), present = wi_mask_weight(t->present, t->nr_words);
-	uint32_t cores = online_groups(t, WAKEIF_CORE), llcs = online_groups(t, WAKEIF_LLC),
-		 nodes = online_groups(t, WAKEIF_NODE);
-	uint32_t packages = online_packages(t), min, max;
+	uint32_t cores = wi_topology_nr_online_groups(t, WAKEIF_CORE),
+		 llcs = wi_topology_nr_online_groups(t, WAKEIF_LLC),
+		 nodes = wi_topology_nr_online_groups(t, WAKEIF_NODE);
+	uint32_t packages = wi_topology_nr_online_packages(t), min, max;
 
 	fprintf(out, "%" PRIu32 " CPU%s", online, plural(online));
 	if (present != online)
@@ -290,12 +263,44 @@ static bool draw_llc(struct picture *p, uint32_t llc, int indent, struct wi_err 
 	return true;
 }
 
+static bool group_online(const struct wakeif_topology *t, uint32_t llc)
+{
+	for (uint32_t w = 0; w < t->nr_words; w++)
+		if (t->span[WAKEIF_LLC][llc][w] & t->online[w])
+			return true;
+	return false;
+}
+
+/* CPUs of groups that are offline as a whole: nothing is known of where they are. */
+static bool draw_offline(struct picture *p, struct wi_err *err)
+{
+	const struct wakeif_topology *t = p->t;
+	wakeif_word *off = calloc(t->nr_words, sizeof(*off));
+	bool ok = true;
+
+	if (!off)
+		return wi_err_nomem(err);
+	for (uint32_t g = 0; g < t->nr_groups[WAKEIF_LLC]; g++)
+		for (uint32_t w = 0; !group_online(t, g) && w < t->nr_words; w++)
+			off[w] |= t->span[WAKEIF_LLC][g][w];
+	if (!wi_mask_empty(off, t->nr_words)) {
+		fputs("offline: ", p->out);
+		ok = draw_list(p, off, err);
+		putc('\n', p->out);
+	}
+	free(off);
+	return ok;
+}
+
 static bool draw_machine(struct picture *p, struct wi_err *err)
 {
 	const struct wakeif_topology *t = p->t;
 	uint64_t last = UINT64_MAX;
 
 	for (uint32_t i = 0; i < t->nr_groups[WAKEIF_LLC]; i++) {
+		if (!group_online(t, p->order[i]))
+			continue;
+
 		uint32_t cpu = first_cpu(t, WAKEIF_LLC, p->order[i]);
 		uint64_t key = draw_key(p, p->order[i]);
 		bool outer = last == UINT64_MAX || key >> 32 != last >> 32, inner = outer || key != last;
@@ -312,6 +317,8 @@ static bool draw_machine(struct picture *p, struct wi_err *err)
 		if (!draw_llc(p, p->order[i], 4, err))
 			return false;
 	}
+	if (!draw_offline(p, err))
+		return false;
 	if (clusters_matter(t))
 		fputs("(a b): threads of a core   | : border of CPUs that share an L2\n", p->out);
 	if (p->any_offline || p->any_isolated)
@@ -457,10 +464,10 @@ void wi_report_topology_json(struct wi_json *j, const char *key, const struct wa
 	wi_json_u64(j, "smt", t->smt);
 	wi_json_u64(j, "nr_cpus", t->nr_cpus);
 	wi_json_u64(j, "nr_online", wi_mask_weight(t->online, t->nr_words));
-	wi_json_u64(j, "nr_cores", t->nr_groups[WAKEIF_CORE]);
-	wi_json_u64(j, "nr_llcs", t->nr_groups[WAKEIF_LLC]);
-	wi_json_u64(j, "nr_nodes", t->nr_groups[WAKEIF_NODE]);
-	wi_json_u64(j, "nr_packages", t->nr_packages);
+	wi_json_u64(j, "nr_cores", wi_topology_nr_online_groups(t, WAKEIF_CORE));
+	wi_json_u64(j, "nr_llcs", wi_topology_nr_online_groups(t, WAKEIF_LLC));
+	wi_json_u64(j, "nr_nodes", wi_topology_nr_online_groups(t, WAKEIF_NODE));
+	wi_json_u64(j, "nr_packages", wi_topology_nr_online_packages(t));
 	wi_json_array_flat(j, "flags");
 	while (wi_report_topology_flag(t->flags, &at, &name, &meaning))
 		wi_json_string(j, NULL, name);
