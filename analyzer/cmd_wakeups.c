@@ -140,18 +140,51 @@ static const char *name_of(const struct wakeups_cmd *c, uint32_t id)
 	return wi_names_get(c->s->names, id);
 }
 
+/* What was missed: the last part of a line. */
+static void write_missed(struct wakeups_cmd *c, const struct wi_wakeup_verdict *v)
+{
+	bool queued = v->row >= WI_MISSED_SIBLING && v->row <= WI_MISSED_MACHINE;
+	char cpu[WI_FMT_LEN], wait[WI_FMT_LEN];
+
+	if (v->missed_cpu == WI_CPU_NONE)
+		return;
+	wi_fmt_cpu(cpu, sizeof(cpu), v->missed_cpu);
+	if (!queued && v->half_busy) {
+		fprintf(c->out, " beside a busy sibling; core of %s idle", cpu);
+		return;
+	}
+	if (v->row == WI_MISSED_SIBLING)
+		fprintf(c->out, ", sibling %s idle", cpu);
+	else if (queued)
+		fprintf(c->out, ", %s idle in the %s", cpu,
+			v->row == WI_MISSED_LLC ? "LLC" : wi_missed_row_name((enum wi_missed_row)v->row));
+	else
+		fprintf(c->out, ", core of %s idle", cpu);
+	if (v->avoidable_ns != WI_TIME_UNKNOWN)
+		fprintf(c->out, ", %s avoidable", wi_fmt_ns(wait, sizeof(wait), v->avoidable_ns));
+}
+
+/* What the columns are, above the first line. */
+static void write_text_header(struct wakeups_cmd *c, const char *stamp)
+{
+	fprintf(c->out, "%-*s %-21s <- %-21s %5s->%-5s %8s %s\n", (int)strlen(stamp), "woken at", "task", "waker",
+		"prev", "chosen", "latency", "class (wakeup latency: from sched_waking to running)");
+}
+
 static void write_text(struct wakeups_cmd *c, const struct line *l)
 {
 	const struct wi_wakeup *w = &l->w;
 	const struct wi_wakeup_verdict *v = &l->v;
-	char stamp[WI_FMT_LEN], prev[WI_FMT_LEN], chosen[WI_FMT_LEN], wait[WI_FMT_LEN] = "-", cpu[WI_FMT_LEN];
+	char stamp[WI_FMT_LEN], prev[WI_FMT_LEN], chosen[WI_FMT_LEN], wait[WI_FMT_LEN] = "-";
 	char task[WI_FMT_NAME_LEN], waker[WI_FMT_NAME_LEN];
 	bool irq = w->pub.context == WAKEIF_CTX_HARDIRQ || w->pub.context == WAKEIF_CTX_SOFTIRQ;
 
 	if (v->latency_ns != WI_TIME_UNKNOWN)
 		wi_fmt_ns(wait, sizeof(wait), v->latency_ns);
-	fprintf(c->out, "%s %-21s <- %-21s %s->%s %s%8s %s",
-		wi_fmt_stamp(stamp, sizeof(stamp), w->pub.wake_ns, c->o.nanoseconds),
+	wi_fmt_stamp(stamp, sizeof(stamp), w->pub.wake_ns, c->o.nanoseconds);
+	if (c->nr_shown == 1)
+		write_text_header(c, stamp);
+	fprintf(c->out, "%s %-21s <- %-21s %s->%s %s%8s %s", stamp,
 		wi_fmt_task(task, sizeof(task), name_of(c, l->comm), l->pid),
 		irq ? wi_context_name((enum wakeif_context)w->pub.context)
 		    : wi_fmt_task(waker, sizeof(waker), name_of(c, w->waker_comm), w->pub.waker_pid),
@@ -159,17 +192,14 @@ static void write_text(struct wakeups_cmd *c, const struct line *l)
 		l->v.outcome == WI_OUT_CENSORED ? ">" : "", wait, wi_class_name((enum wakeif_class)w->pub.class_));
 	if (v->outcome != WI_OUT_RUN)
 		fprintf(c->out, " %s", outcome_name[v->outcome]);
-	if ((v->ran_pid == 0 || v->ran_waking) && v->row != WI_MISSED_NONE)
+	if (v->ran_pid == 0 && v->row != WI_MISSED_NONE)
 		fputs(" behind another wakeup", c->out);
 	else if (v->ran_pid > 0 && v->row != WI_MISSED_NONE)
-		fprintf(c->out, " behind %s", wi_fmt_task(task, sizeof(task), name_of(c, v->ran_comm), v->ran_pid));
-	if (v->missed_cpu != WI_CPU_NONE) {
-		fprintf(c->out, ", %s idle", wi_fmt_cpu(cpu, sizeof(cpu), v->missed_cpu));
-		if (v->row != WI_MISSED_NONE)
-			fprintf(c->out, " in %s", missed_words(v));
-		if (v->avoidable_ns != WI_TIME_UNKNOWN)
-			fprintf(c->out, ", %s avoidable", wi_fmt_ns(wait, sizeof(wait), v->avoidable_ns));
-	}
+		fprintf(c->out, " behind %s%s", wi_fmt_task(task, sizeof(task), name_of(c, v->ran_comm), v->ran_pid),
+			v->ran_waking ? " (waking)" : "");
+	write_missed(c, v);
+	if (v->prev_idle_elsewhere)
+		fprintf(c->out, ", left idle %s", prev);
 	putc('\n', c->out);
 }
 
@@ -382,6 +412,8 @@ static void on_wakeup(void *ctx, const struct wi_wakeup_verdict *v)
 {
 	struct wakeups_cmd *c = ctx;
 	struct line l = { .w = *v->w, .v = *v, .order = c->nr_seen++ };
+	/* Beside a busy sibling, and away from an idle CPU, no wait was avoidable. */
+	bool by_avoidable = c->missed & ~(1u << PREV | 1u << HALF_BUSY);
 
 	if (c->missed && !(missed_bits(v) & c->missed))
 		return;
@@ -393,7 +425,7 @@ static void on_wakeup(void *ctx, const struct wi_wakeup_verdict *v)
 		write_line(c, &l);
 		return;
 	}
-	l.key = c->missed ? v->avoidable_ns : v->latency_ns;
+	l.key = by_avoidable ? (v->avoidable_ns == WI_TIME_UNKNOWN ? 0 : v->avoidable_ns) : v->latency_ns;
 	if (l.key != WI_TIME_UNKNOWN)
 		keep(c, &l);
 }
@@ -419,7 +451,7 @@ int wi_cmd_wakeups(int argc, char **argv)
 				   "Prints one line a wakeup, in the order of their ends: when, who, woken by whom, "
 				   "previous and chosen CPU, how long it "
 				   "waited, class, who ran there, who idled. With --worst N the N longest waits (with "
-				   "--missed: the most avoidable) come first.",
+				   "--missed, but for half-busy and prev: the most avoidable) come first.",
 				   children,
 				   NULL,
 				   NULL };
