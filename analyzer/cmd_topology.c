@@ -2,6 +2,7 @@
 /* wakeif topology: what is believed about a machine, and capturing it. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyzer/report/topology.h"
 #include "analyzer/session.h"
@@ -99,7 +100,8 @@ static bool of_argument(const struct wi_opts *o, struct wi_err *err)
 		wi_topology_free(t);
 		return ok;
 	}
-	if (why.code == WI_EIO) {
+	/* What is no file can only be a synthetic string. */
+	if (why.code == WI_EIO || (access(o->path, F_OK) && strchr(o->path, ':'))) {
 		*err = why;
 		return false;
 	}
