@@ -40,7 +40,7 @@ class Smt:
             for j, x in enumerate(busy):
                 for y in busy[j + 1:]:
                     if x.current and y.current:
-                        key = tuple(sorted((x.current.stint_label(), y.current.stint_label()), key=lambda s: s.encode()))
+                        key = tuple(sorted((x.current.label(), y.current.label()), key=lambda s: s.encode()))
                         self.pairs[key] = self.pairs.get(key, 0) + dt
         if corun and idle:
             for scope in self.avoidable:

@@ -46,7 +46,6 @@ class Task:
         self.places = set()  # CPUs where it ran or was queued
         self.inherited = self.inherited_policy = None
         self.lost_seq = None
-        self.run_comm = None
         self.path = []  # queues of its present or last wait: [from, cpu, to]; to None while it waits there
 
     def seen_off(self, cpu):
@@ -54,10 +53,6 @@ class Task:
 
     def label(self):
         return self.comm if self.comm is not None else "<...>"
-
-    def stint_label(self):
-        """Its name when it was switched in."""
-        return self.run_comm or self.label()
 
     def can_migrate(self):
         """Rule 31: the first CPU of a new task is no migration."""
@@ -171,7 +166,6 @@ class Machine:
                     t = self.task(pid, None)
                     if t.state == "UNKNOWN":
                         self.set_state(t, "RUNNING", c)
-                        t.run_comm = t.label()
                         cpu.current = t
                     else:  # it ran on the CPU whose first record is earlier: who ran here is not known
                         cpu.kind = "unknown"
@@ -434,7 +428,6 @@ class Machine:
                 x.later_runs.append((self.now, c))
         if self.in_window():
             t.switches_in += 1
-        t.run_comm = t.label()
         self.set_state(t, "RUNNING", c)
 
     def doubt_first_record(self, t, c):
