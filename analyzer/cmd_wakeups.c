@@ -329,14 +329,13 @@ static void write_json(struct wakeups_cmd *c, const struct line *l)
 	wi_json_bool(&j, "stacked_on_waker", v->stacked_on_waker);
 	wi_json_bool(&j, "prev_idle_elsewhere", v->prev_idle_elsewhere);
 	json_task(&j, c, "ran_pid", "ran_comm", v->ran_pid, v->ran_comm);
-	if (v->ran_waking)
-		wi_json_bool(&j, "ran_waking", true);
 	json_cpu(&j, "missed_cpu", v->missed_cpu);
 	if (v->missed_cpu != WI_CPU_NONE)
 		json_ns(&j, "missed_since_ns", v->missed_since_ns);
 	json_ns(&j, "avoidable_ns", v->avoidable_ns);
 	if (w->pub.allowed_source < WAKEIF_NR_ALLOWED_SOURCES)
 		wi_json_string(&j, "allowed", allowed_name[w->pub.allowed_source]);
+	wi_json_bool(&j, "ran_waking", v->ran_waking);
 	wi_json_end_object(&j);
 }
 

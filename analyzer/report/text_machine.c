@@ -114,33 +114,31 @@ bool wi_report_text_smt(FILE *out, const struct wi_report *rep, size_t max_rows,
 bool wi_text_migrations(FILE *out, const struct wi_report *rep, struct wi_err *err)
 {
 	const struct wi_migration_results *m = &rep->results->migrations;
+	struct wi_para p = { 0 };
 	char a[WI_FMT_LEN];
 	bool any = false;
 
-	(void)err;
 	if (!m->total)
 		return true;
 	wi_text_title(out, "MIGRATIONS");
-	fprintf(out, "  %" PRIu64 " (%" PRIu64 " by placement, ", m->total, m->placement);
+	wi_para_add(&p, "%" PRIu64 " (%" PRIu64 " by placement, ", m->total, m->placement);
 	if (m->inferred == m->total)
-		fputs("all inferred)", out);
+		wi_para_add(&p, "all inferred)");
 	else
-		fprintf(out, "%" PRIu64 " inferred)", m->inferred);
-	fprintf(out, ", %s a wakeup", wi_fmt_ratio(a, sizeof(a), m->total, rep->results->wakeups.total));
+		wi_para_add(&p, "%" PRIu64 " inferred)", m->inferred);
+	wi_para_add(&p, ", %s a wakeup", wi_fmt_ratio(a, sizeof(a), m->total, rep->results->wakeups.total));
 	if (rep->results->window_ns)
-		fprintf(out, ", %.1f a second", (double)m->total / ((double)rep->results->window_ns / 1e9));
-	fputs("; how far:", out);
+		wi_para_add(&p, ", %.1f a second", (double)m->total / ((double)rep->results->window_ns / 1e9));
 	for (int d = WI_DIST_CORE; d < WI_NR_DISTANCES; d++) {
 		if (!m->by_distance[d])
 			continue;
-		fprintf(out, "%s %s %" PRIu64, any ? "," : "", wi_text_distance((enum wi_distance)d),
-			m->by_distance[d]);
+		wi_para_add(&p, "%s %s %" PRIu64, any ? "," : "; how far:", wi_text_distance((enum wi_distance)d),
+			    m->by_distance[d]);
 		any = true;
 	}
 	if (m->distance_unknown)
-		fprintf(out, "%s distance unknown %" PRIu64, any ? "," : "", m->distance_unknown);
-	putc('\n', out);
-	return true;
+		wi_para_add(&p, "%s not known %" PRIu64, any ? "," : "; how far:", m->distance_unknown);
+	return wi_para_print(&p, out, " ", 2) || wi_err_nomem(err);
 }
 
 static void idle_cells(struct wi_table *t, const struct wi_idle_row *row)
@@ -229,8 +227,8 @@ bool wi_text_tasks(FILE *out, const struct wi_report *rep, struct wi_err *err)
 						    { "wait", false, false },	    { "sleep", false, false },
 						    { "unknown", false, false },    { "wakeups", false, false },
 						    { "switches", false, false },   { "preempted", false, false },
-						    { "migrations", false, false }, { "a wakeup", false, false },
-						    { "a second", false, false } };
+						    { "migrations", false, false }, { "/wakeup", false, false },
+						    { "/s", false, false } };
 	const struct wi_results *r = rep->results;
 	const struct wi_task_row *row[WI_REPORT_TASKS];
 	size_t nr = wi_results_tasks(r, WI_TASKS_BY_RUN, row, rep->verbose ? WI_REPORT_TASKS : WI_REPORT_TEXT_ROWS);

@@ -293,7 +293,7 @@ static void print_besides(FILE *out, const struct wi_missed_results *m)
 	if (m->stalled_decided)
 		fprintf(out,
 			"  waker silent > 100 us after sched_waking (decision instant uncertain): %" PRIu64
-			", of them queued on a busy CPU %" PRIu64 "\n",
+			",\n  of them queued on a busy CPU %" PRIu64 "\n",
 			m->stalled_decided, m->stalled_queued_on_busy);
 }
 
@@ -360,7 +360,7 @@ bool wi_text_worst(FILE *out, const struct wi_report *rep, size_t max_rows, stru
 	static const struct wi_column columns[] = { { "woken at", false, false }, { "task", true, true },
 						    { "waited", false, false },	  { "avoidable", false, false },
 						    { "on", true, false },	  { "behind", true, true },
-						    { "idle", true, false },	  { "nearest in", true, false },
+						    { "idle", true, false },	  { "in", true, false },
 						    { "idle for", false, false } };
 	const struct wi_results *r = rep->results;
 	size_t nr = r->missed.nr_worst < max_rows ? r->missed.nr_worst : max_rows;
@@ -369,7 +369,7 @@ bool wi_text_worst(FILE *out, const struct wi_report *rep, size_t max_rows, stru
 
 	if (!nr)
 		return true;
-	wi_text_title(out, "WORST WAITS beside an idle CPU (wakeif wakeups shows every one)");
+	wi_text_title(out, "WORST WAITS beside an idle CPU (in: nearest scope of it; wakeif wakeups shows every one)");
 	t = wi_table_new(columns, NR(columns));
 	for (size_t i = 0; i < nr; i++) {
 		const struct wi_worst_row *w = &r->missed.worst[i];
@@ -396,24 +396,24 @@ bool wi_text_worst(FILE *out, const struct wi_report *rep, size_t max_rows, stru
 	return true;
 }
 
-/* "behind vhost-2920:2941 (99.9 % of it), a:1 (<0.1 %)" */
-static void behind_longest(struct wi_para *p, const struct wi_results *r, const struct wi_longest_row *w)
+/* "vhost-2920:2941 99.9 %", the others too with all */
+static void behind_longest(struct wi_para *p, const struct wi_results *r, const struct wi_longest_row *w, bool all)
 {
 	char task[WI_FMT_NAME_LEN], share[WI_FMT_LEN];
 
 	if (!w->behind_known || w->queue_wait_ns == WI_TIME_UNKNOWN) {
-		wi_para_add(p, "who ran there is not known");
+		wi_para_add(p, "not known");
 		return;
 	}
-	for (int i = 0; i < w->nr_behind; i++)
-		wi_para_add(p, "%s%s (%s%s)", i ? ", " : "",
+	for (int i = 0; i < w->nr_behind && (all || !i); i++)
+		wi_para_add(p, "%s%s %s", i ? ", " : "",
 			    w->behind[i].pid ? wi_fmt_task(task, sizeof(task), wi_results_name(r, w->behind[i].comm),
 							   w->behind[i].pid)
-					     : "the idle task",
-			    wi_fmt_share(share, sizeof(share), w->behind[i].ns, w->queue_wait_ns), i ? "" : " of it");
+					     : "idle task",
+			    wi_fmt_share(share, sizeof(share), w->behind[i].ns, w->queue_wait_ns));
 	if (!w->nr_behind)
 		wi_para_add(p, "nobody");
-	if (!w->behind_complete)
+	if (all && !w->behind_complete)
 		wi_para_add(p, ", not all known");
 }
 
@@ -439,7 +439,7 @@ static bool longest_cells(struct wi_table *t, const struct wi_report *rep, const
 		else
 			wi_table_share(t, w->sibling_idle_ns, w->queue_wait_ns);
 	}
-	behind_longest(&p, r, w);
+	behind_longest(&p, r, w, rep->verbose);
 	if (!p.failed)
 		wi_table_text(t, p.text);
 	free(p.text);
@@ -451,7 +451,7 @@ bool wi_text_longest(FILE *out, const struct wi_report *rep, size_t max_rows, st
 	static const struct wi_column with_smt[] = { { "woken at", false, false },     { "task", true, false },
 						     { "latency", false, false },      { "queued", false, false },
 						     { "class", true, false },	       { "on", true, false },
-						     { "sibling idle", false, false }, { "behind", true, false } };
+						     { "idle sibling", false, false }, { "behind", true, false } };
 	static const struct wi_column without_smt[] = { { "woken at", false, false }, { "task", true, false },
 							{ "latency", false, false },  { "queued", false, false },
 							{ "class", true, false },     { "on", true, false },
@@ -463,7 +463,7 @@ bool wi_text_longest(FILE *out, const struct wi_report *rep, size_t max_rows, st
 
 	if (!nr)
 		return true;
-	wi_text_title(out, "LONGEST WAITS of every class, with who ran there meanwhile");
+	wi_text_title(out, "LONGEST WAITS of every class; behind: who ran there for how much of the time queued");
 	t = r->smt.present ? wi_table_new(with_smt, NR(with_smt)) : wi_table_new(without_smt, NR(without_smt));
 	for (size_t i = 0; i < nr; i++) {
 		ok = longest_cells(t, rep, &r->latency.longest[i]) && ok;

@@ -91,8 +91,11 @@ def event_counts(m):
 
 
 def describe(t):
-    return {"smt": t.smt, "nr_cpus": t.nr_cpus, "nr_online": len(t.online), "nr_cores": len(t.groups["core"]), "nr_llcs": len(t.groups["llc"]),
-            "nr_nodes": len(t.groups["node"]), "nr_packages": len(t.packages),
+    def online(groups):
+        return sum(1 for g in groups if set(g) & set(t.online))
+
+    return {"smt": t.smt, "nr_cpus": t.nr_cpus, "nr_online": len(t.online), "nr_cores": online(t.groups["core"]), "nr_llcs": online(t.groups["llc"]),
+            "nr_nodes": online(t.groups["node"]), "nr_packages": len({t.package_index[c] for c in t.online}),
             "llcs": [{"cpus": topology.format_list(g), "llc_size": t.llc_size[min(g)]} for g in t.groups["llc"]],
             "nodes": [{"cpus": topology.format_list(g)} for g in t.groups["node"]],
             "cpus": [{"cpu": c, "core": t.index["core"][c], "cluster": t.index["cluster"][c], "llc": t.index["llc"][c],
