@@ -353,7 +353,7 @@ static void put_lost(struct lib_cpu *c, enum wi_lost_kind kind)
 	c->lost_kind = (uint8_t)kind;
 	c->in_other_run = false;
 	c->leaving = WI_CHAIN_UNKNOWN;
-	c->chain.pid = WI_CHAIN_UNKNOWN;
+	c->chain = WI_CHAIN_START;
 }
 
 static void first_record(struct lib *l, struct lib_cpu *c, uint32_t cpu)
@@ -463,7 +463,8 @@ static bool prime(struct lib *l)
 		if (c->rec)
 			tracecmd_free_record(c->rec);
 		memset(c, 0, sizeof(*c));
-		c->leaving = c->chain.pid = WI_CHAIN_UNKNOWN;
+		c->leaving = WI_CHAIN_UNKNOWN;
+		c->chain = WI_CHAIN_START;
 		advance(l, i, true);
 		if (l->cpu_info[i].has_data && l->cpu_info[i].first_ts_ns < first)
 			first = l->cpu_info[i].first_ts_ns;

@@ -524,7 +524,7 @@ void tl_apply(struct wi_timeline *tl, const struct wi_event *ev, const struct wi
 		if (p)
 			on_waking(tl, ev, p);
 		else
-			tl_repair(tl, &tl->q.repairs.unsuccessful);
+			tl_repair(tl, ev->wk.success ? &tl->q.repairs.late_waking : &tl->q.repairs.unsuccessful);
 		break;
 	case WI_EV_SCHED_WAKEUP:
 		on_wakeup(tl, ev);

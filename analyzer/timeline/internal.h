@@ -24,11 +24,8 @@ struct task {
 	struct open_wakeup *wakeup; /* the one that its next switch-in closes */
 	bool fresh;		    /* forked, not yet woken */
 	bool ghost;		    /* UNKNOWN, but known not to be queued */
-	bool fair;		    /* counted as fair while queued: its prio at that time */
 	bool counted_idle_policy;   /* counted as SCHED_IDLE while queued */
-	bool counted_unknown_policy;
 	int16_t counted_prio;
-	uint32_t named; /* name that the affinity was inferred from */
 	int8_t pinned_by_name;
 	uint64_t unknown_since_ns; /* 0: never seen before */
 	uint64_t skew_ns;	   /* switched in elsewhere at this time while still running on skew_cpu */
@@ -42,7 +39,7 @@ struct cpu {
 	struct task *cur; /* NULL: idle task, or unknown */
 	struct task *waiting;
 	uint32_t nr_waiting;
-	uint32_t nr_fair, nr_idle_policy, nr_unknown_policy, nr_rt; /* queued, the current one included */
+	uint32_t nr_fair, nr_idle_policy, nr_rt; /* queued, the current one included */
 	uint32_t nr_pending;
 	uint64_t last_idle_ns;	  /* last moment known idle (kind), valid if ever_idle; now while idle */
 	uint64_t fair_since_ns;	  /* since when at least one fair task is queued */

@@ -28,7 +28,7 @@ static void leave_or_enter_unknown(struct wi_timeline *tl, uint32_t c, enum wi_c
 {
 	struct cpu *cpu = &tl->cpu[c];
 
-	if (cpu->kind == WI_CPU_UNKNOWN && kind != WI_CPU_UNKNOWN && tl->now_ns > tl->start_ns)
+	if (cpu->kind == WI_CPU_UNKNOWN && kind != WI_CPU_UNKNOWN && tl->now_ns > tl->start_ns && wi_mask_test(tl->topo->online, c))
 		tl->q.unknown_ns += tl->now_ns - tl_clip(tl, cpu->unknown_since_ns);
 	if (kind == WI_CPU_UNKNOWN && cpu->kind != WI_CPU_UNKNOWN)
 		cpu->unknown_since_ns = tl->now_ns;

@@ -62,7 +62,7 @@ static bool grow_cpus(struct surveyor *v, uint32_t nr)
 			s->first_pid[c] = -1;
 			s->first_ts_ns[c] = WI_TIME_UNKNOWN;
 			s->overwritten[c] = false;
-			v->chain[c].pid = WI_CHAIN_UNKNOWN;
+			v->chain[c] = WI_CHAIN_START;
 			v->last_ns[c] = WI_TIME_UNKNOWN;
 		}
 		v->cpu_cap = cap;

@@ -220,6 +220,10 @@ void tl_task_gone(struct wi_timeline *tl, struct task *t)
 {
 	if (t->pub.state == WI_TASK_RUNNABLE)
 		tl_wait_end(tl, t);
+	if (t->pub.cpu != WI_CPU_NONE && tl->cpu[t->pub.cpu].cur == t) { /* its pid was given away while it ran */
+		tl->cpu[t->pub.cpu].cur = NULL;
+		tl_queue_uncount(tl, t->pub.cpu, t);
+	}
 	tl_wakeups_of_gone(tl, t);
 	tl_set_state(tl, t, WI_TASK_DEAD);
 	if (t->pub.died_ns == WI_TIME_UNKNOWN && !tl->done)
@@ -233,8 +237,6 @@ void tl_task_gone(struct wi_timeline *tl, struct task *t)
 	if (tl->obs.task_gone)
 		tl->obs.task_gone(tl->obs.ctx, tl->now_ns, &t->pub);
 	*task_slot(tl, t->pub.pid) = NULL;
-	if (t->pub.cpu != WI_CPU_NONE && tl->cpu[t->pub.cpu].cur == t)
-		tl->cpu[t->pub.cpu].cur = NULL;
 	if (t->prev_alive)
 		t->prev_alive->next_alive = t->next_alive;
 	else

@@ -138,7 +138,7 @@ static void finish_unknown(struct wi_timeline *tl)
 		struct cpu *cpu = &tl->cpu[c];
 		uint64_t from = tl_clip(tl, cpu->unknown_since_ns);
 
-		if (cpu->active && cpu->kind == WI_CPU_UNKNOWN && tl->now_ns > from)
+		if (wi_mask_test(tl->topo->online, c) && cpu->kind == WI_CPU_UNKNOWN && tl->now_ns > from)
 			tl->q.unknown_ns += tl->now_ns - from;
 		tl->q.quiet_cpus += cpu->active && !cpu->has_switch;
 	}

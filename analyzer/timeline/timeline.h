@@ -133,6 +133,7 @@ struct wi_timeline_observer {
 	X(migrate_mismatch, "migrate_mismatch", "orig_cpu is not where the task was")                                 \
 	X(unresolved, "unresolved", "nothing of a wakeup within the look-ahead")                                      \
 	X(unsuccessful, "unsuccessful", "sched_wakeup with success=0")                                                \
+	X(late_waking, "late_waking", "sched_waking in a trace whose wakeups were taken from sched_wakeup")             \
 	X(reused_pids, "reused_pids", "pid used by a new task without an exit")
 
 struct wi_repairs {
