@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The longest waits and who ran meanwhile on the CPU where the task waited (METRICS rule 34). Which waits are among the
+ * The longest waits and who ran meanwhile on the CPU where the task waited (METRICS rule 35). Which waits are among the
  * longest is known at their end only, so each CPU keeps its latest stretches of one task each, and a waiting task the
  * queues that it was moved from.
  */
@@ -63,6 +63,21 @@ void m_longest_renamed(struct wi_metrics *m, const struct wi_task *task)
 
 	if (nr && stint_at(s, cpu, nr - 1)->pid == task->pid)
 		stint_at(s, cpu, nr - 1)->comm = task->comm;
+}
+
+/* A task that no record had named got its name. */
+void m_longest_named(struct wi_metrics *m, const struct wi_task *task)
+{
+	struct m_longest *s = &m->longest;
+
+	for (uint32_t i = 0; s->nr_unnamed && i < s->nr; i++) {
+		for (int k = 0; k < s->row[i].nr_behind; k++) {
+			struct wi_behind *b = &s->row[i].behind[k];
+
+			if (b->pid == task->pid && b->comm == WI_NAME_NONE)
+				b->comm = task->comm;
+		}
+	}
 }
 
 /* How many of the latest stretches of the CPU are kept. */
@@ -245,6 +260,7 @@ static void pick_behind(struct m_longest *s, struct wi_longest_row *row)
 		for (int k = row->nr_behind - 1; k > at; k--)
 			row->behind[k] = row->behind[k - 1];
 		row->behind[at] = (struct wi_behind){ ran.pid, ran.comm, ran.ns };
+		s->nr_unnamed += ran.pid && ran.comm == WI_NAME_NONE;
 	}
 	s->nr_ran = 0;
 }

@@ -256,6 +256,15 @@ static void on_migrated(void *ctx, uint64_t now_ns, const struct wi_task *task, 
 	m_migrated(m, now_ns, orig_cpu, dest_cpu, inferred, placement);
 }
 
+/* Rows that were made before the task had any name. */
+static void named(struct wi_metrics *m, const struct wi_task *task)
+{
+	if (task->comm == WI_NAME_NONE)
+		return;
+	m_longest_named(m, task);
+	m_worst_named(m, task);
+}
+
 static void on_renamed(void *ctx, uint64_t now_ns, const struct wi_task *task)
 {
 	struct wi_metrics *m = ctx;
@@ -263,6 +272,7 @@ static void on_renamed(void *ctx, uint64_t now_ns, const struct wi_task *task)
 
 	advance(m, now_ns);
 	m_longest_renamed(m, task);
+	named(m, task);
 	if (index == NONE)
 		return;
 	m->tasks.task[index].comm = task->comm;
@@ -290,6 +300,7 @@ static void on_task_gone(void *ctx, uint64_t now_ns, const struct wi_task *task)
 		m_smt_task_gone(m, now_ns, index, task->cpu);
 		m_affine_task_gone(m, index);
 	}
+	named(m, task);
 	m_tasks_gone(m, task, index == NONE ? NULL : &m->tasks.task[index]);
 	if (index != NONE)
 		m_task_del(&m->tasks, index);

@@ -161,11 +161,11 @@ struct m_missed {
 	uint32_t *worst_head;  /* by CPU: index into worst; NONE */
 	struct m_worst *worst; /* heap order is in heap[]: the least of them first */
 	uint32_t *heap;
-	uint32_t nr_worst, max_worst;
-	wakeif_word *idle;	 /* online CPUs that are idle, or count as idle by rule 22 */
-	uint64_t *idle_since_ns; /* by CPU: since when */
-	uint32_t *core_idle;	 /* by core: CPUs that are idle(c) */
-	wakeif_word *idle_core;	 /* CPUs of cores whose online CPUs all are */
+	uint32_t nr_worst, max_worst, nr_unnamed; /* nr_unnamed: rows whose ran has no name yet */
+	wakeif_word *idle;			  /* online CPUs that are idle, or count as idle by rule 22 */
+	uint64_t *idle_since_ns;		  /* by CPU: since when */
+	uint32_t *core_idle;			  /* by core: CPUs that are idle(c) */
+	wakeif_word *idle_core;			  /* CPUs of cores whose online CPUs all are */
 	wakeif_word *scratch_cand;
 	struct m_coming {
 		int32_t pid; /* 0: none */
@@ -363,6 +363,7 @@ struct m_hops { /* queues that a waiting task was moved from, latest last */
 struct m_longest {
 	struct wi_longest_row row[WI_LONGEST]; /* sorted */
 	uint32_t nr;
+	uint64_t nr_unnamed;   /* behind[] without a name, some of them perhaps gone from the list */
 	uint64_t least_ns;     /* a shorter one is not among them */
 	struct m_stint *stint; /* LONGEST_STINTS a CPU */
 	uint32_t *nr_stints;   /* by CPU: how many there are; from LONGEST_STINTS on the number of the next */
@@ -436,6 +437,7 @@ uint64_t m_avoidable_ns(const struct m_watch *watch, uint64_t enq_ns, uint64_t r
 bool m_missed_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
 void m_worst_offer(struct wi_metrics *m, const struct wi_worst_row *row, const struct m_watch *watch);
 void m_worst_idle_ended(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu);
+void m_worst_named(struct wi_metrics *m, const struct wi_task *task);
 bool m_worst_finish(struct wi_metrics *m, struct wi_missed_results *out, struct wi_names *names, uint64_t end_ns);
 int m_worst_cmp(const struct wi_worst_row *a,
 		const struct wi_worst_row *b); /* < 0: a is worse; names are not compared */
@@ -446,6 +448,7 @@ void m_longest_fini(struct wi_metrics *m);
 void m_longest_ran(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind,
 		   const struct wi_task *task);
 void m_longest_renamed(struct wi_metrics *m, const struct wi_task *task);
+void m_longest_named(struct wi_metrics *m, const struct wi_task *task);
 void m_longest_moved(struct wi_metrics *m,
 		     uint32_t index); /* from one queue to another; the first one still stands there */
 void m_longest_forget(struct wi_metrics *m, uint32_t index); /* its former queues */

@@ -181,8 +181,8 @@ struct wi_worst_row {
 	uint32_t comm, waker_comm, ran_comm;		      /* name ids */
 	uint32_t waker_cpu, prev_cpu, chosen_cpu, missed_cpu; /* waker_cpu: WI_CPU_NONE unknown */
 	uint8_t row;					      /* enum wi_missed_row: SIBLING .. MACHINE */
-	bool censored;	 /* still waiting at the window's end: wait_ns is its age */
-	bool ran_waking; /* nobody ran there: ran is the wakee that was sent there before */
+	bool censored;		/* still waiting at the window's end: wait_ns is its age */
+	bool ran_waking;	/* nobody ran there: ran is the wakee that was sent there before */
 	bool missed_sched_idle; /* the missed CPU was not idle at the decision but ran SCHED_IDLE tasks only */
 };
 

@@ -96,6 +96,11 @@ static bool reserve(struct m_missed *s)
 	return true;
 }
 
+static bool unnamed(const struct wi_worst_row *row)
+{
+	return row->ran_pid > 0 && row->ran_comm == WI_NAME_NONE;
+}
+
 void m_worst_offer(struct wi_metrics *m, const struct wi_worst_row *row, const struct m_watch *watch)
 {
 	struct m_missed *s = &m->missed;
@@ -110,6 +115,8 @@ void m_worst_offer(struct wi_metrics *m, const struct wi_worst_row *row, const s
 	}
 	if (full && s->worst[index].idles)
 		unlink_idling(s, index);
+	s->nr_unnamed -= full && unnamed(&s->worst[index].row);
+	s->nr_unnamed += unnamed(row);
 	struct m_worst *e = &s->worst[index];
 	*e = (struct m_worst){ .row = *row, .missed_since_ns = watch->since_ns, .next = NONE };
 	if (watch->linked) { /* still idle */
@@ -136,6 +143,21 @@ void m_worst_idle_ended(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
 		s->worst[i].row.missed_idle_ns = now_ns - s->worst[i].missed_since_ns;
 	}
 	s->worst_head[cpu] = NONE;
+}
+
+/* A task that no record had named got its name. */
+void m_worst_named(struct wi_metrics *m, const struct wi_task *task)
+{
+	struct m_missed *s = &m->missed;
+
+	for (uint32_t i = 0; s->nr_unnamed && i < s->nr_worst; i++) {
+		struct wi_worst_row *row = &s->worst[i].row;
+
+		if (row->ran_pid != task->pid || row->ran_comm != WI_NAME_NONE)
+			continue;
+		row->ran_comm = task->comm;
+		s->nr_unnamed--;
+	}
 }
 
 static int cmp_rows(const void *a, const void *b, void *names)

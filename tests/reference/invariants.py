@@ -38,6 +38,7 @@ def check(j):
     topology(c, j)
     wakeups(c, j)
     latency(c, j)
+    longest(c, j)
     missed(c, j["missed_idle"], j["wakeups"]["by_class"]["select"])
     waiting(c, j, ns)
     idle(c, j, ns)
@@ -82,6 +83,23 @@ def wakeups(c, j):
     ev = j["events"]
     if ev.get("sched_waking"):
         c.that(w["total"] <= ev["sched_waking"] + ev.get("sched_wakeup_new", 0), "total <= sched_waking + sched_wakeup_new")
+
+
+def longest(c, j):
+    rows = j["latency"]["longest"]
+    order = [(-r["latency_ns"], r["wake_ns"], r["pid"]) for r in rows]
+    c.that(order == sorted(order), "longest by latency falling, time, pid")
+    c.equal(len(rows), min(20, j["latency"]["wakeup"]["count"] + sum(1 for r in rows if r.get("censored"))), "rows of longest")
+    ended = [r["latency_ns"] for r in rows if not r.get("censored")]
+    c.that(len(rows) == 20 or max(ended, default=None) == j["latency"]["wakeup"].get("max_ns"), "the longest ended wait is the largest latency")
+    for r in rows:
+        if "behind" not in r:
+            continue
+        ran = sum(b["ns"] for b in r["behind"])
+        c.that(ran <= r["queue_wait_ns"] <= r["latency_ns"], "ran <= wait <= latency", r["wake_ns"], r["pid"])
+        if r["behind_complete"] and len(r["behind"]) < 3:
+            c.equal(ran, r["queue_wait_ns"], "all that ran = wait")
+        c.that(r.get("sibling_idle_ns", 0) <= r["queue_wait_ns"], "sibling idle <= wait", r["wake_ns"], r["pid"])
 
 
 def latency(c, j):
@@ -139,6 +157,9 @@ def missed(c, m, select):
     queued = m["queued_on_busy"]["count"]
     # `unknown` holds the queued ones whose rings are not known and those whose own CPU is not known; an idle CPU has no row.
     c.that(queued <= rows <= n, "rows of missed idle", queued, rows, n)
+    c.equal(queued + m["chosen_unknown"], rows, "queued on busy + chosen unknown = rows")
+    c.equal(m["chosen_idle"] + rows, n, "chosen idle + rows = decided")
+    c.that(m["queued_on_busy"]["on_waker_cpu_alone"] + m["stacked_on_waker"]["count"] <= m["queued_on_busy"]["on_waker_cpu"] <= queued, "on the waker's CPU")
     c.that(rows - m["unknown"]["count"] <= queued, "known rows are queued on a busy CPU")
     for name in ("queued_while_idle_core", "half_busy_core"):
         c.rising([m[name][s]["count"] for s in ("llc", "node", "machine")], name + " is cumulative")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The longest waits and who ran meanwhile on the CPU where the task waited (rule 34)."""
+"""The longest waits and who ran meanwhile on the CPU where the task waited (rule 35)."""
 ROWS = 20
 BEHIND = 3
 STINTS = 512
@@ -29,8 +29,15 @@ def stints(m, w, c):
     out = []
     for i in range(max(0, n - STINTS), n):
         last = i == n - 1
-        out.append((all_[i].start, w.end if last else all_[i + 1].start, all_[i].pid, name if last else all_[i].label()))
+        out.append((all_[i].start, w.end if last else all_[i + 1].start, all_[i].pid, late(m, all_[i].task, name if last else all_[i].label())))
     return out
+
+
+def late(m, task, name):
+    """Of a task that no record had named by then: the first name that one gives it, else that of the task column."""
+    if task is None or name != "<...>":
+        return name
+    return task.first_comm or m.trace.column.get(task.pid, name)
 
 
 def behind(m, w):

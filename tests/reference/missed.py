@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the machine looked like at each decision, the class of each wakeup (rule 17) and missed idle (rules 21 to 25)."""
+import longest
 from hist import Hist, share
 from topology import SCOPES
 
@@ -48,6 +49,7 @@ class Decisions:
         f.chosen_idle = idle_now(c)
         f.chosen_sidle = c.sidle
         f.ran = ("swapper", 0) if c.kind == "idle" else (c.current.label(), c.current.pid) if c.current else None
+        f.ran_task = c.current if c.kind == "busy" else None
         f.ran_waking = c.kind == "idle" and c.idle is None and c.coming is not None
         if f.ran_waking:
             f.ran = c.coming
@@ -268,7 +270,7 @@ def worst_entry(m, w, a):
     out = {"wake_ns": w.t_wake, "pid": w.pid, "comm": w.comm, "waker_pid": w.waker_pid, "waker_comm": w.waker_comm, "waker_cpu": w.waker_cpu,
            "prev_cpu": w.prev_cpu, "chosen_cpu": w.chosen, "scope": f.row, "wait_ns": wait_or_age(m, w), "avoidable_ns": a}
     if f.ran:
-        out["ran_pid"], out["ran_comm"] = f.ran[1], f.ran[0]
+        out["ran_pid"], out["ran_comm"] = f.ran[1], longest.late(m, f.ran_task, f.ran[0])
         if f.ran_waking:
             out["ran_waking"] = True
     out.update(missed_cpu=f.missed[0], missed_idle_ns=(s.end if s.end is not None else m.stop) - s.start)

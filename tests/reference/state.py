@@ -6,7 +6,7 @@ from topology import pinned_by_name, POLICY_IDLE
 from events import kernel_version, proves, SCHED_TYPES
 
 REPAIRS = ("ghosts", "implied_runnable", "elsewhere", "duplicate_waking", "wakeup_without_waking", "waking_without_wakeup", "target_mismatch",
-           "migrate_mismatch", "unresolved", "unsuccessful", "reused_pids")
+           "migrate_mismatch", "unresolved", "unsuccessful", "late_waking", "reused_pids")
 STATES = ("RUNNING", "RUNNABLE", "WAKING", "BLOCKED", "DEAD", "UNKNOWN")
 # Records that can change the state; before any other nothing needs to be added up.
 CHANGING = SCHED_TYPES + ("lost",)
@@ -46,6 +46,7 @@ class Task:
         self.places = set()  # CPUs where it ran or was queued
         self.inherited = self.inherited_policy = None
         self.lost_seq = None
+        self.first_comm = None
         self.path = []  # queues of its present or last wait: [from, cpu, to]; to None while it waits there
 
     def seen_off(self, cpu):
@@ -195,6 +196,7 @@ class Machine:
             t = self.new_task(pid, born)
         if comm is not None:
             t.comm = comm
+            t.first_comm = t.first_comm or comm
             self.affinity(t)
         return t
 
@@ -465,8 +467,8 @@ class Machine:
         waker = self.cpus[ev.cpu]
         w.p_current_on_waker = waker.kind == "busy" and waker.current is t and t.state == "RUNNING"
         w.waker_pid = ev.pid
-        w.waker_comm = waker.current.label() if waker.current and waker.current.pid == ev.pid else \
-            "" if ev.pid else "swapper"
+        by = waker.current if waker.current and waker.current.pid == ev.pid else self.tasks.get(ev.pid)
+        w.waker_comm = "swapper" if not ev.pid else by.label() if by else "<...>"
         if w.waker_comm == "<...>":  # no record has named it yet
             w.waker_comm = self.trace.column.get(ev.pid, w.waker_comm)
         if self.in_window():

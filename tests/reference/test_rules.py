@@ -103,7 +103,7 @@ class Wakeups(unittest.TestCase):
         # prev_cpu 1 was idle, chosen 2 is another core of the LLC of waker and prev
         self.assertEqual(m["prev_idle_elsewhere"]["count"], 1)
         self.assertEqual(m["prev_idle_elsewhere"]["by_distance"]["llc"], 1)
-        self.assertEqual(m["prev_idle_elsewhere"]["affine_possible"], 1)
+        self.assertEqual(m["prev_idle_elsewhere"]["affine_possible"], 0)  # on one LLC wake_affine changes nothing for an idle prev
         self.assertEqual(out["migrations"]["placement"], 1)
         self.assertEqual(out["latency"]["by_placement"]["idle_core"]["count"], 1)
         t = task(out, 20)
@@ -562,6 +562,83 @@ class Parts(unittest.TestCase):
             bad = b.report()
             change(bad)
             self.assertTrue(invariants.check(bad).broken)
+
+
+class Longest(unittest.TestCase):
+    """Rules 24 (on_waker_cpu, ran), 34 and 35"""
+    def waits(self, between=(), last=True):
+        """20 waits on CPU 0 behind 10 from 100500 to 101000, woken on CPU 5 by 15; `between`: calls."""
+        b = Builder()
+        sleeper(b)
+        b.other(50, 5, pid=15)
+        b.current[5] = 15
+        b.wake(100000, 5, 20, 1)
+        b.migrate(100300, 5, 20, 1, 0)
+        b.wakeup(100500, 0, 20, 0)
+        for call in between:
+            call(b)
+        if last:
+            b.switch(101000, 0, b.current[0], 20, state="R")
+        b.other(200000, 5)
+        return b
+
+    def test_who_ran(self):
+        out = self.waits([lambda b: b.switch(100600, 0, 10, 30, state="R"), lambda b: b.switch(100900, 0, 30, 31, state="R")]).report()
+        row, = out["latency"]["longest"]
+        self.assertEqual((row["latency_ns"], row["queue_wait_ns"], row["class"], row["waker_pid"], row["run_cpu"]), (1000, 500, "select", 15, 0))
+        self.assertEqual([(x["pid"], x["ns"]) for x in row["behind"]], [(30, 300), (10, 100), (31, 100)])
+        self.assertTrue(row["behind_complete"])
+        self.assertEqual(row["sibling_idle_ns"], 500)  # CPU 1 idles since 100
+
+    def test_moved_and_censored(self):
+        out = self.waits([lambda b: b.migrate(100800, 3, 20, 0, 3)], last=False).report()
+        row, = out["latency"]["longest"]
+        self.assertTrue(row["censored"])
+        self.assertEqual((row["latency_ns"], row["queue_wait_ns"]), (100000, 99500))
+        self.assertEqual([(x["pid"], x["comm"], x["ns"]) for x in row["behind"]], [(0, "idle", 99200), (10, "<...>", 300)])  # no record names 10
+        self.assertEqual(row["sibling_idle_ns"], 99500)  # CPU 1, then CPU 2
+
+    def test_unknown_sibling(self):
+        out = self.waits([lambda b: b.other(100700, 1, pid=0), lambda b: b.lost(1, 1), lambda b: b.switch(100900, 1, 40, 0)]).report()
+        row, = out["latency"]["longest"]
+        self.assertNotIn("sibling_idle_ns", row)
+
+    def test_a_wakee_on_its_way(self):
+        b = Builder()
+        sleeper(b)
+        b.other(50, 5, pid=15)
+        b.current[5] = 15
+        b.switch(200, 4, 21, 0)
+        b.wake(100000, 5, 20, 1)
+        b.migrate(100300, 5, 20, 1, 2)
+        b.wake(100400, 0, 21, 4)
+        b.migrate(100450, 0, 21, 4, 2)
+        b.wakeup(100500, 2, 20, 2)
+        b.wakeup(100550, 2, 21, 2)
+        b.switch(100900, 2, 0, 20)
+        b.switch(101900, 2, 20, 21)
+        b.other(200000, 0)
+        worst = b.report()["missed_idle"]["worst"]
+        self.assertEqual([(w["pid"], w["ran_pid"], w["ran_comm"], w["ran_waking"]) for w in worst], [(21, 20, "t20", True)])
+
+    def test_pull_to_the_wakers_llc(self):
+        b = Builder()
+        sleeper(b)
+        b.other(50, 5, pid=15)
+        b.current[5] = 15
+        b.wake(100000, 5, 20, 1)
+        b.migrate(100300, 5, 20, 1, 5)
+        b.wakeup(100500, 5, 20, 5)
+        b.switch(101000, 5, 15, 20, state="R")
+        b.other(200000, 5)
+        b.fact(20, range(8))
+        b.fact(15, range(8), policy=None)
+        out = b.report()
+        m = out["missed_idle"]
+        self.assertEqual(m["prev_idle_elsewhere"]["affine_possible"], 1)
+        self.assertEqual((m["queued_on_busy"]["on_waker_cpu"], m["queued_on_busy"]["on_waker_cpu_alone"]), (1, 1))
+        self.assertEqual(m["chosen_idle"] + m["queued_on_busy"]["count"] + m["chosen_unknown"], m["decided"])
+        self.assertEqual(out["quality"]["policies"], {"known": 1, "unknown": 2})
 
 
 if __name__ == "__main__":

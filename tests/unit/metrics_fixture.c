@@ -142,6 +142,16 @@ static void dump_latency(FILE *f, const struct wi_results *r)
 		dump_hist(f, wi_class_name((enum wakeif_class)c), &l->by_class[c]);
 	for (int p = 0; p < WI_NR_PLACEMENTS; p++)
 		dump_hist(f, wi_placed_name((enum wi_placed)p), &l->by_placement[p]);
+	for (size_t i = 0; i < l->nr_longest; i++) {
+		const struct wi_longest_row *x = &l->longest[i];
+
+		fprintf(f, "longest %llu %llu %llu sibling %llu %d=%s by %d=%s@%u prev %u on %u ran %u class %d%s%s%s\n", (ull)x->wake_ns,
+			(ull)x->latency_ns, (ull)x->queue_wait_ns, (ull)x->sibling_idle_ns, x->pid, wi_results_name(r, x->comm), x->waker_pid,
+			wi_results_name(r, x->waker_comm), x->waker_cpu, x->prev_cpu, x->chosen_cpu, x->run_cpu, x->class_,
+			x->censored ? " censored" : "", x->behind_known ? " known" : "", x->behind_complete ? " complete" : "");
+		for (int k = 0; k < x->nr_behind; k++)
+			fprintf(f, " behind %d=%s %llu\n", x->behind[k].pid, wi_results_name(r, x->behind[k].comm), (ull)x->behind[k].ns);
+	}
 	for (size_t i = 0; i < l->nr_by_cpu; i++) {
 		fprintf(f, "cpu %u %llu %llu\n", l->by_cpu[i].cpu, (ull)l->by_cpu[i].wakeups, (ull)l->by_cpu[i].queue_wait_ns);
 		dump_chist(f, " ", &l->by_cpu[i].wakeup);
@@ -159,7 +169,8 @@ static void dump_missed(FILE *f, const struct wi_results *r)
 {
 	const struct wi_missed_results *m = &r->missed;
 
-	fprintf(f, "missed %llu %llu %llu %llu\n", (ull)m->decided, (ull)m->chosen_idle, (ull)m->queued_on_busy, (ull)m->chosen_unknown);
+	fprintf(f, "missed %llu %llu %llu %llu waker's %llu %llu\n", (ull)m->decided, (ull)m->chosen_idle, (ull)m->queued_on_busy,
+		(ull)m->chosen_unknown, (ull)m->on_waker_cpu, (ull)m->on_waker_cpu_alone);
 	for (int i = 0; i < WI_NR_MISSED_ROWS; i++)
 		dump_cost(f, wi_missed_row_name((enum wi_missed_row)i), &m->row[i]);
 	for (int i = 0; i < WI_NR_WIDE; i++) {
@@ -178,7 +189,7 @@ static void dump_missed(FILE *f, const struct wi_results *r)
 			(ull)w->wake_ns, (ull)w->wait_ns, (ull)w->avoidable_ns, (ull)w->missed_idle_ns, w->pid, wi_results_name(r, w->comm),
 			w->waker_pid, wi_results_name(r, w->waker_comm), w->waker_cpu, w->prev_cpu, w->chosen_cpu, w->ran_pid,
 			wi_results_name(r, w->ran_comm), w->missed_cpu, wi_missed_row_name((enum wi_missed_row)w->row),
-			w->censored ? " censored" : "");
+			w->censored ? " censored" : w->ran_waking ? " waking" : "");
 	}
 	for (int s = 0; s < WAKEIF_NR_SCOPES; s++) {
 		const struct wi_waste *w = &r->waste[s];
@@ -239,6 +250,7 @@ static void dump_machine(FILE *f, const struct wi_results *r)
 static void dump_tasks(FILE *f, const struct wi_results *r)
 {
 	dump_array(f, "tasks", r->tasks.total, WI_NR_TASK_ORDERS);
+	fprintf(f, "policies %llu %llu\n", (ull)r->tasks.policy_known, (ull)r->tasks.policy_unknown);
 	for (size_t i = 0; i < r->tasks.nr; i++) {
 		const struct wi_task_row *t = &r->tasks.row[i];
 
@@ -309,6 +321,19 @@ static void check_wakeups(const struct wi_results *r)
 		assert_true(m->row[i].avoidable.sum_ns <= m->row[i].wait.sum_ns);
 	}
 	assert_int_equal(m->decided, m->chosen_idle + rows);
+	assert_true(m->on_waker_cpu_alone + m->stacked_on_waker.count <= m->on_waker_cpu && m->on_waker_cpu <= m->queued_on_busy);
+	assert_int_equal(r->latency.nr_longest ? r->latency.longest[0].latency_ns >= r->latency.wakeup.max_ns : r->latency.wakeup.count == 0, 1);
+	for (size_t i = 0; i < r->latency.nr_longest; i++) {
+		const struct wi_longest_row *x = &r->latency.longest[i];
+		uint64_t ran = 0;
+
+		for (int k = 0; k < x->nr_behind; k++)
+			ran += x->behind[k].ns;
+		assert_true(!x->behind_known || ran <= x->queue_wait_ns);
+		assert_true(!x->behind_complete || x->nr_behind == WI_BEHIND || ran == x->queue_wait_ns);
+		assert_true(x->sibling_idle_ns == WI_TIME_UNKNOWN || x->sibling_idle_ns <= x->queue_wait_ns);
+		assert_true(!i || x->latency_ns <= r->latency.longest[i - 1].latency_ns);
+	}
 	for (int i = 0; i < WAKEIF_NR_ALLOWED_SOURCES; i++)
 		sources += m->allowed[i];
 	assert_int_equal(sources, m->decided);

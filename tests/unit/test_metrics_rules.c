@@ -248,7 +248,7 @@ static void rule_25_avoidable(void **state)
 	assert_int_equal(r->missed.worst[0].missed_cpu, 1);
 	assert_int_equal(r->missed.worst[0].missed_idle_ns, 2000); /* still idle at the end, 3000 */
 	assert_int_equal(r->missed.worst[0].ran_pid, 300);
-	assert_string_equal(wi_results_name(r, r->missed.worst[0].ran_comm), "<...>"); /* nothing had named it by then */
+	assert_string_equal(wi_results_name(r, r->missed.worst[0].ran_comm), "t300"); /* named by a later record */
 	assert_int_equal(r->missed.worst[0].waker_pid, 307);
 	assert_int_equal(r->missed.worst[0].prev_cpu, 7);
 	wi_results_free(r);
@@ -340,6 +340,31 @@ static void rule_23_idle_cores(void **state)
 	wi_results_free(r);
 }
 
+static void rule_23_sched_idle_makes_no_core_idle(void **state)
+{
+	(void)state;
+	struct wi_task_fact facts[] = { { .pid = 501, .policy = WAKEIF_POLICY_IDLE }, { .pid = 503, .policy = WAKEIF_POLICY_IDLE } };
+	struct tl_fixture_opts tl = { .kernel_version = KERNEL(6, 1), .facts = facts, .nr_facts = 2 };
+	struct wi_results *r = placed(small, &tl, "bbisbbbb", 7, 0, NULL); /* core 2-3: idle and SCHED_IDLE */
+
+	assert_int_equal(the_row(r), WI_MISSED_LLC);
+	assert_int_equal(r->missed.queued_while_idle_core[WI_WIDE_LLC].count, 0);
+	wi_results_free(r);
+	/* Placed on idle CPU 0 beside SCHED_IDLE-only CPU 1, while core 4-5 idles. */
+	r = placed(small, &tl, "isbbiibb", 7, 0, NULL);
+	assert_int_equal(r->missed.half_busy_core[WI_WIDE_LLC].count, 1);
+	assert_int_equal(r->latency.by_placement[WI_PLACED_IDLE_SIBLING_BUSY].count, 1);
+	wi_results_free(r);
+	r = placed(small, &tl, "isbsibbb", 7, 0, NULL); /* no core idles */
+	assert_int_equal(r->missed.half_busy_core[WI_WIDE_LLC].count, 0);
+	wi_results_free(r);
+	/* On a SCHED_IDLE-only CPU beside an idle one: an idle choice without a busy sibling. */
+	r = placed(small, &tl, "bsibbbbb", 7, 1, NULL);
+	assert_int_equal(r->missed.on_sched_idle_only, 1);
+	assert_int_equal(r->latency.by_placement[WI_PLACED_IDLE_SIBLING_BUSY].count, 1);
+	wi_results_free(r);
+}
+
 static void rule_24_stacked_on_waker(void **state)
 {
 	(void)state;
@@ -376,6 +401,10 @@ static void rule_24_prev_idle_elsewhere(void **state)
 	r = placed(big, NULL, "biiiiiiiiiiiiiib", 9, 13, NULL);
 	assert_int_equal(r->missed.prev_idle_by_distance[WI_DIST_NODE], 1);
 	assert_int_equal(r->missed.prev_idle_affine_possible, 1);
+	wi_results_free(r);
+	r = placed(big, NULL, "biiiiiiiiiiiiiib", 12, 14, NULL); /* within the waker's LLC an idle prev_cpu comes first anyway */
+	assert_int_equal(r->missed.prev_idle_by_distance[WI_DIST_LLC], 1);
+	assert_int_equal(r->missed.prev_idle_affine_possible, 0);
 	wi_results_free(r);
 	r = placed(big, NULL, "bbiiiiiiiiiiiiib", 1, 0, NULL); /* prev was busy */
 	assert_int_equal(r->missed.prev_idle_elsewhere, 0);
@@ -823,6 +852,7 @@ int main(void)
 		cmocka_unit_test(rule_25_longest_idle_then_lowest),
 		cmocka_unit_test(rule_25_censored),
 		cmocka_unit_test(rule_23_idle_cores),
+		cmocka_unit_test(rule_23_sched_idle_makes_no_core_idle),
 		cmocka_unit_test(rule_24_stacked_on_waker),
 		cmocka_unit_test(rule_24_prev_idle_elsewhere),
 		cmocka_unit_test(placements),
