@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each event does to the state (METRICS rules 4 to 18, 00-common 0.4). */
+/* What each event does to the state (doc/METRICS.md, rules 4 to 18). */
 #include <stdlib.h>
 
 #include "analyzer/timeline/internal.h"
@@ -61,7 +61,7 @@ static void switch_out(struct wi_timeline *tl, uint32_t c, struct task *prev, co
 		prev->ghost = true;
 		prev->ghost_cpu = c;
 		prev->unknown_since_ns = tl->now_ns;
-		tl_repair(tl, &tl->q.repairs.ghosts);
+		tl_count_repair(tl, &tl->q.repairs.ghosts);
 		return;
 	}
 	prev->pub.blocked_ns = tl->now_ns;
@@ -95,7 +95,7 @@ static void clear_ghosts(struct wi_timeline *tl, uint32_t c)
 		t->ghost = true;
 		t->ghost_cpu = c;
 		t->unknown_since_ns = tl->now_ns;
-		tl_repair(tl, &tl->q.repairs.ghosts);
+		tl_count_repair(tl, &tl->q.repairs.ghosts);
 	}
 }
 
@@ -142,7 +142,7 @@ static void switch_in_closes(struct wi_timeline *tl, uint32_t c, struct task *ne
 	o->w.run_cpu = c;
 	o->w.run_after_pid = tl->cpu[c].prev_pid;
 	if (!o->enqueued)
-		tl_repair(tl, &tl->q.repairs.waking_without_wakeup);
+		tl_count_repair(tl, &tl->q.repairs.waking_without_wakeup);
 	tl_wakeup_close(tl, o, WI_OUT_RUN);
 }
 
@@ -165,16 +165,16 @@ static void switch_in(struct wi_timeline *tl, uint32_t c, struct task *next)
 
 	if (was == WI_TASK_RUNNABLE) {
 		if (!here)
-			tl_repair(tl, &tl->q.repairs.elsewhere);
+			tl_count_repair(tl, &tl->q.repairs.elsewhere);
 		tl_wait_end(tl, next);
 	} else if (was == WI_TASK_RUNNING) {
 		uint32_t other = next->pub.cpu;
 
-		tl_repair(tl, &tl->q.repairs.elsewhere);
+		tl_count_repair(tl, &tl->q.repairs.elsewhere);
 		if (other != WI_CPU_NONE && tl->cpu[other].cur == next)
 			leave_other_cpu(tl, other, next);
 	} else if (!next->wakeup && was != WI_TASK_UNKNOWN) {
-		tl_repair(tl, &tl->q.repairs.implied_runnable);
+		tl_count_repair(tl, &tl->q.repairs.implied_runnable);
 	}
 	if (next->ghost && next->ghost_cpu == c && !next->wakeup)
 		next->pub.throttle_suspected = true;
@@ -263,12 +263,12 @@ static void on_waking(struct wi_timeline *tl, const struct wi_event *ev, const s
 	if (tl->in_window)
 		t->pub.nr_wakeups++;
 	if (p->unresolved)
-		tl_repair(tl, &tl->q.repairs.unresolved);
+		tl_count_repair(tl, &tl->q.repairs.unresolved);
 	t->pub.prio = ev->wk.prio;
 	if (t->wakeup) {
-		tl_repair(tl, &tl->q.repairs.duplicate_waking);
+		tl_count_repair(tl, &tl->q.repairs.duplicate_waking);
 		if (!t->wakeup->enqueued)
-			tl_repair(tl, &tl->q.repairs.waking_without_wakeup);
+			tl_count_repair(tl, &tl->q.repairs.waking_without_wakeup);
 		if (t->pub.state == WI_TASK_RUNNABLE || t->pub.state == WI_TASK_WAKING) { /* the wait is that of the first */
 			o->duplicate = true;
 			return;
@@ -311,7 +311,7 @@ static struct open_wakeup *open_from_wakeup(struct wi_timeline *tl, struct task 
 
 	bool waits = t->wakeup && t->pub.state == WI_TASK_RUNNABLE; /* since an earlier one: the wait is that one's */
 	if (t->wakeup)
-		tl_repair(tl, &tl->q.repairs.duplicate_waking);
+		tl_count_repair(tl, &tl->q.repairs.duplicate_waking);
 	if (t->wakeup && !waits)
 		tl_wakeup_close(tl, t->wakeup, WI_OUT_REPLACED);
 	struct open_wakeup *o = tl_wakeup_open(tl, t, ev, &p);
@@ -329,14 +329,14 @@ static struct open_wakeup *open_from_wakeup(struct wi_timeline *tl, struct task 
 	o->duplicate = waits;
 	if (!waits)
 		t->wakeup = o;
-	tl_wakeup_fire(tl, ev->ts_ns);
+	tl_decide_due(tl, ev->ts_ns);
 	return t->wakeup;
 }
 
 static void on_wakeup(struct wi_timeline *tl, const struct wi_event *ev)
 {
 	if (!ev->wk.success) {
-		tl_repair(tl, &tl->q.repairs.unsuccessful);
+		tl_count_repair(tl, &tl->q.repairs.unsuccessful);
 		return;
 	}
 	struct task *t = tl_task_get(tl, ev->wk.pid, ev->wk.comm);
@@ -349,10 +349,10 @@ static void on_wakeup(struct wi_timeline *tl, const struct wi_event *ev)
 	bool first = o && !o->enqueued;
 
 	if (!o)
-		tl_repair(tl, &tl->q.repairs.wakeup_without_waking);
+		tl_count_repair(tl, &tl->q.repairs.wakeup_without_waking);
 	if (first) {
-		if (o->placement.moved && o->w.chosen_cpu != (uint32_t)ev->wk.target_cpu)
-			tl_repair(tl, &tl->q.repairs.target_mismatch);
+		if (o->placement.by_migrate && o->w.chosen_cpu != (uint32_t)ev->wk.target_cpu)
+			tl_count_repair(tl, &tl->q.repairs.target_mismatch);
 		tl_wakeup_enqueued(tl, o, ev->cpu);
 	}
 	if (first && t->pub.state == WI_TASK_RUNNING) {
@@ -367,7 +367,7 @@ static void on_wakeup(struct wi_timeline *tl, const struct wi_event *ev)
 static void on_wakeup_new(struct wi_timeline *tl, const struct wi_event *ev)
 {
 	if (!ev->wk.success) {
-		tl_repair(tl, &tl->q.repairs.unsuccessful);
+		tl_count_repair(tl, &tl->q.repairs.unsuccessful);
 		return;
 	}
 	struct task *t = tl_task_find(tl, ev->wk.pid);
@@ -391,11 +391,10 @@ static void on_wakeup_new(struct wi_timeline *tl, const struct wi_event *ev)
 	o->w.pub.class_ = WAKEIF_FORK;
 	o->w.pub.wake_flags = WAKEIF_WF_FORK;
 	o->w.pub.prev_cpu = ev->cpu;
-	o->w.moved = p.chosen_cpu != ev->cpu;
 	if (tl->in_window)
 		t->pub.nr_wakeups++;
 	t->wakeup = o;
-	tl_wakeup_fire(tl, ev->ts_ns);
+	tl_decide_due(tl, ev->ts_ns);
 	t->pub.cpu = WI_CPU_NONE; /* a first placement moves nothing */
 	tl_wakeup_enqueued(tl, o, ev->cpu);
 	enqueue(tl, t, p.chosen_cpu);
@@ -410,8 +409,8 @@ static void on_migrate(struct wi_timeline *tl, const struct wi_event *ev)
 	if (!t || ev->mig.orig_cpu < 0 || ev->mig.dest_cpu < 0)
 		return;
 	if (t->pub.cpu != WI_CPU_NONE && t->pub.cpu != orig)
-		tl_repair(tl, &tl->q.repairs.migrate_mismatch);
-	bool placement = t->wakeup && !t->wakeup->enqueued && t->wakeup->placement.moved;
+		tl_count_repair(tl, &tl->q.repairs.migrate_mismatch);
+	bool placement = t->wakeup && !t->wakeup->enqueued && t->wakeup->placement.by_migrate;
 	if (tl->in_window)
 		t->pub.nr_migrations++;
 	if (t->pub.state == WI_TASK_RUNNABLE) {
@@ -477,7 +476,7 @@ void tl_apply_gaps(struct wi_timeline *tl, uint64_t before_ns)
 	while (tl->next_gap < s->nr_gaps && s->gaps[tl->next_gap].from_ns < before_ns) {
 		const struct wi_gap *g = &s->gaps[tl->next_gap++];
 
-		tl_wakeup_fire(tl, g->from_ns);
+		tl_decide_due(tl, g->from_ns);
 		if (g->from_ns > tl->now_ns)
 			tl->now_ns = g->from_ns;
 		cpu_lost(tl, g->cpu, (enum wi_lost_kind)g->kind, g->nr);
@@ -502,7 +501,7 @@ void tl_set_alarm(struct wi_timeline *tl)
 static bool alarm(struct wi_timeline *tl, uint64_t ts_ns)
 {
 	tl_apply_gaps(tl, ts_ns < tl->stop_ns ? ts_ns : tl->stop_ns);
-	tl_wakeup_fire(tl, ts_ns < tl->stop_ns ? ts_ns : tl->stop_ns);
+	tl_decide_due(tl, ts_ns < tl->stop_ns ? ts_ns : tl->stop_ns);
 	tl->in_window = ts_ns >= tl->start_ns;
 	tl->done = ts_ns > tl->stop_ns;
 	tl_set_alarm(tl);
@@ -524,7 +523,7 @@ void tl_apply(struct wi_timeline *tl, const struct wi_event *ev, const struct wi
 		if (p)
 			on_waking(tl, ev, p);
 		else
-			tl_repair(tl, ev->wk.success ? &tl->q.repairs.late_waking : &tl->q.repairs.unsuccessful);
+			tl_count_repair(tl, ev->wk.success ? &tl->q.repairs.late_waking : &tl->q.repairs.unsuccessful);
 		break;
 	case WI_EV_SCHED_WAKEUP:
 		on_wakeup(tl, ev);
@@ -549,7 +548,7 @@ void tl_apply(struct wi_timeline *tl, const struct wi_event *ev, const struct wi
 			tl->obs.cpu_idle(tl->obs.ctx, tl->now_ns, ev->idle.cpu_id, ev->idle.state);
 		break;
 	case WI_EV_LOST:
-		if (!tl->opt.survey->nr_gaps) /* else the survey knows better when it began */
+		if (!tl->opt.survey->gaps_dated)
 			cpu_lost(tl, ev->cpu, (enum wi_lost_kind)ev->lost.kind, ev->lost.nr_lost);
 		break;
 	default:

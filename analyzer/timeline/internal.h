@@ -24,7 +24,7 @@ struct task {
 	struct open_wakeup *wakeup; /* the one that its next switch-in closes */
 	bool fresh;		    /* forked, not yet woken */
 	bool ghost;		    /* UNKNOWN, but known not to be queued */
-	bool counted_idle_policy;   /* counted as SCHED_IDLE while queued */
+	bool counted_sched_idle;   /* counted as SCHED_IDLE while queued */
 	int16_t counted_prio;
 	int8_t pinned_by_name;
 	uint64_t unknown_since_ns; /* 0: never seen before */
@@ -39,7 +39,7 @@ struct cpu {
 	struct task *cur; /* NULL: idle task, or unknown */
 	struct task *waiting;
 	uint32_t nr_waiting;
-	uint32_t nr_fair, nr_idle_policy, nr_rt; /* queued, the current one included */
+	uint32_t nr_fair, nr_sched_idle, nr_rt; /* queued, the current one included */
 	uint32_t nr_pending;
 	uint64_t last_idle_ns;	  /* last moment known idle (kind), valid if ever_idle; now while idle */
 	uint64_t fair_since_ns;	  /* since when at least one fair task is queued */
@@ -102,7 +102,7 @@ void tl_update_idle(struct wi_timeline *tl, uint32_t c);
 void tl_set_state(struct wi_timeline *tl, struct task *t, enum wi_task_state state);
 void tl_wait_begin(struct wi_timeline *tl, struct task *t, uint32_t c);
 void tl_wait_end(struct wi_timeline *tl, struct task *t);
-void tl_repair(struct wi_timeline *tl, uint64_t *counter);
+void tl_count_repair(struct wi_timeline *tl, uint64_t *counter);
 void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, bool placement);
 
 /* events.c */
@@ -123,8 +123,8 @@ void tl_tasks_free(struct wi_timeline *tl);
 /* wakeups.c */
 struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const struct wi_event *ev, const struct wi_placement *p);
 void tl_wakeups_of_gone(struct wi_timeline *tl, struct task *t); /* decides and closes all that wait for t */
-void tl_wakeup_fire(struct wi_timeline *tl, uint64_t until_ns); /* all decisions with instant <= until_ns */
-void tl_wakeup_fire_one(struct wi_timeline *tl, struct open_wakeup *o);
+void tl_decide_due(struct wi_timeline *tl, uint64_t until_ns); /* all decisions with instant <= until_ns */
+void tl_decide(struct wi_timeline *tl, struct open_wakeup *o);
 void tl_wakeup_enqueued(struct wi_timeline *tl, struct open_wakeup *o, uint32_t record_cpu);
 void tl_wakeup_arrived(struct wi_timeline *tl, struct open_wakeup *o);
 void tl_wakeup_close(struct wi_timeline *tl, struct open_wakeup *o, enum wi_outcome outcome);

@@ -212,12 +212,12 @@ static void resolve(struct wi_lookahead *la, struct open_slot *s, const struct w
 	e->resolved = true;
 	e->p.source = source;
 	e->p.chosen_cpu = chosen;
-	e->p.moved = source == WI_CHOSEN_MIGRATE;
+	e->p.by_migrate = source == WI_CHOSEN_MIGRATE;
 	if (source == WI_CHOSEN_WAKEUP) {
 		e->p.enq_ns = ev->ts_ns;
 		e->p.enq_record_cpu = ev->cpu;
 	}
-	if (e->p.moved)
+	if (e->p.by_migrate)
 		e->p.dec_ns = ev->ts_ns;
 	else if (ev->ts_ns < e->p.dec_ns)
 		e->p.dec_ns = ev->ts_ns;
@@ -270,7 +270,7 @@ static inline void note_waker_record(struct wi_lookahead *la, const struct wi_ev
 		e->p.stalled = true;
 	else
 		e->p.next_waker_record_ns = ev->ts_ns;
-	if (!e->resolved || !e->p.moved)
+	if (!e->resolved || !e->p.by_migrate)
 		if (ev->ts_ns < e->p.dec_ns)
 			e->p.dec_ns = ev->ts_ns;
 }

@@ -14,13 +14,13 @@
 
 /* What came of a sched_waking. */
 struct wi_placement {
-	uint64_t dec_ns;		/* decision instant */
+	uint64_t dec_ns; /* decision instant: the migrate's stamp, else the earliest of waking + gap, the waker CPU's next record, the resolution */
 	uint64_t enq_ns;		/* stamp of the sched_wakeup when that resolved it; else WI_TIME_UNKNOWN */
 	uint64_t next_waker_record_ns;	/* WI_TIME_UNKNOWN: none within WI_STALLED_NS */
 	uint32_t chosen_cpu;		/* WI_CPU_NONE: nothing chose one */
 	uint32_t enq_record_cpu;	/* CPU that wrote that sched_wakeup; WI_CPU_NONE */
 	uint8_t source;			/* enum wi_chosen_source */
-	bool moved;			/* a sched_migrate_task on the waker's CPU placed it */
+	bool by_migrate;		/* a sched_migrate_task on the waker's CPU placed it: the task moves */
 	bool switched_out;		/* the wakee was switched out between sched_waking and resolution */
 	bool stalled;
 	bool unresolved; /* nothing within the look-ahead */

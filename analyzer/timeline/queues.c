@@ -54,7 +54,7 @@ void tl_update_sched_idle_only(struct wi_timeline *tl, uint32_t c)
 	const struct cpu *cpu = &tl->cpu[c];
 
 	tl_write_bit(tl->sched_idle_only, c,
-		  cpu->kind == WI_CPU_BUSY && cpu->nr_idle_policy && cpu->nr_idle_policy == tl->view_cpu[c].nr_running && !cpu->nr_pending);
+		  cpu->kind == WI_CPU_BUSY && cpu->nr_sched_idle && cpu->nr_sched_idle == tl->view_cpu[c].nr_running && !cpu->nr_pending);
 }
 
 /* The task's weight in what is queued on c: counted when it becomes runnable or running, uncounted as it was counted. */
@@ -64,7 +64,7 @@ void tl_queue_count(struct wi_timeline *tl, uint32_t c, struct task *t)
 	struct wakeif_cpu *v = &tl->view_cpu[c];
 
 	t->counted_prio = t->pub.prio;
-	t->counted_idle_policy = t->pub.policy == WAKEIF_POLICY_IDLE;
+	t->counted_sched_idle = t->pub.policy == WAKEIF_POLICY_IDLE;
 	v->nr_running++;
 	if (tl_is_fair(t->counted_prio)) {
 		if (!cpu->nr_fair++)
@@ -75,8 +75,8 @@ void tl_queue_count(struct wi_timeline *tl, uint32_t c, struct task *t)
 		if (t->counted_prio < v->highest_rt_prio)
 			v->highest_rt_prio = t->counted_prio;
 	}
-	if (t->counted_idle_policy) {
-		cpu->nr_idle_policy++;
+	if (t->counted_sched_idle) {
+		cpu->nr_sched_idle++;
 		v->nr_sched_idle++;
 	}
 	if (tl->have_sched_idle)
@@ -107,8 +107,8 @@ void tl_queue_uncount(struct wi_timeline *tl, uint32_t c, struct task *t)
 		cpu->nr_rt--;
 		v->highest_rt_prio = cpu->nr_rt ? highest_rt(cpu) : 100;
 	}
-	if (t->counted_idle_policy) {
-		cpu->nr_idle_policy--;
+	if (t->counted_sched_idle) {
+		cpu->nr_sched_idle--;
 		v->nr_sched_idle--;
 	}
 	if (tl->have_sched_idle)
@@ -124,7 +124,7 @@ void tl_set_state(struct wi_timeline *tl, struct task *t, enum wi_task_state sta
 	t->pub.state = (uint8_t)state;
 }
 
-void tl_repair(struct wi_timeline *tl, uint64_t *counter)
+void tl_count_repair(struct wi_timeline *tl, uint64_t *counter)
 {
 	if (tl->in_window)
 		++*counter;

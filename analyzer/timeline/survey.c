@@ -122,7 +122,7 @@ static bool drain(struct surveyor *v)
 	const struct wi_event *ev;
 
 	while ((ev = wi_lookahead_pop(v->la, &p)))
-		if (p && p->moved && v->nr_samples < GAP_SAMPLES)
+		if (p && p->by_migrate && v->nr_samples < GAP_SAMPLES)
 			v->sample[v->nr_samples++] = p->dec_ns - ev->ts_ns;
 	return true;
 }
@@ -258,6 +258,7 @@ bool wi_survey(struct wi_source *src, struct wi_survey *s, struct wi_err *err)
 
 	memset(s, 0, sizeof(*s));
 	s->has_waking = true;
+	s->gaps_dated = v.whole;
 	v.la = wi_lookahead_new(WI_MAX_CPUS, GAP_DEFAULT_NS, true);
 	v.sample = malloc(GAP_SAMPLES * sizeof(*v.sample));
 	if (!v.la || !v.sample) {

@@ -126,7 +126,7 @@ struct task *tl_task_born(struct wi_timeline *tl, int32_t pid, uint32_t comm, st
 	struct task *old = tl_task_find(tl, pid);
 
 	if (old) {
-		tl_repair(tl, &tl->q.repairs.reused_pids);
+		tl_count_repair(tl, &tl->q.repairs.reused_pids);
 		tl_task_gone(tl, old);
 	}
 	struct task *t = task_create(tl, pid, comm, parent);

@@ -176,7 +176,7 @@ bool wi_timeline_finish(struct wi_timeline *tl, struct wi_err *err)
 		return false;
 	if (!tl->done) {
 		tl_apply_gaps(tl, UINT64_MAX);
-		tl_wakeup_fire(tl, tl->now_ns);
+		tl_decide_due(tl, tl->now_ns);
 		if (tl->end_ns > tl->now_ns)
 			tl->now_ns = tl->end_ns < tl->stop_ns ? tl->end_ns : tl->stop_ns;
 	}
@@ -192,7 +192,7 @@ bool wi_timeline_finish(struct wi_timeline *tl, struct wi_err *err)
 		struct open_wakeup *o = tl->due[0];
 
 		o->placement.dec_ns = tl->now_ns;
-		tl_wakeup_fire(tl, tl->now_ns);
+		tl_decide_due(tl, tl->now_ns);
 	}
 	censor(tl);
 	finish_unknown(tl);
@@ -290,6 +290,7 @@ void wi_timeline_free(struct wi_timeline *tl)
 
 const struct wakeif_view *wi_timeline_view(struct wi_timeline *tl)
 {
+	tl->view.now_ns = tl->now_ns;
 	return &tl->view;
 }
 
@@ -298,30 +299,9 @@ uint64_t wi_timeline_window_start_ns(const struct wi_timeline *tl)
 	return tl->start_ns;
 }
 
-enum wi_cpu_kind wi_timeline_cpu_kind(const struct wi_timeline *tl, uint32_t cpu)
-{
-	return tl->cpu[cpu].kind;
-}
-
 const struct wi_task *wi_timeline_current(const struct wi_timeline *tl, uint32_t cpu)
 {
 	return tl->cpu[cpu].cur ? &tl->cpu[cpu].cur->pub : NULL;
-}
-
-const struct wi_task *wi_timeline_task(const struct wi_timeline *tl, int32_t pid)
-{
-	struct task *t = pid > 0 && pid <= WI_PID_MAX ? tl_task_find((struct wi_timeline *)tl, pid) : NULL;
-
-	return t ? &t->pub : NULL;
-}
-
-uint32_t wi_timeline_waiters(const struct wi_timeline *tl, uint32_t cpu, const struct wi_task **out, uint32_t max)
-{
-	uint32_t n = 0;
-
-	for (const struct task *t = tl->cpu[cpu].waiting; t && n < max; t = t->next_waiting)
-		out[n++] = &t->pub;
-	return n;
 }
 
 const struct wi_timeline_quality *wi_timeline_quality(const struct wi_timeline *tl)

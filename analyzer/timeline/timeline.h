@@ -45,7 +45,6 @@ struct wi_task {
 	const wakeif_word *allowed; /* never NULL */
 	uint8_t allowed_source;	    /* enum wakeif_allowed_source */
 	uint32_t cgroup;	    /* name id; WI_NAME_NONE unknown */
-	void *link;		    /* the timeline's own */
 };
 
 #define WI_PRIO_UNKNOWN INT16_MIN
@@ -70,7 +69,6 @@ struct wi_wakeup {
 	uint32_t slot;
 	struct wi_task *wakee;
 	uint32_t waker_comm;	/* name id of the task current on waker_cpu; WI_NAME_NONE unknown */
-	uint32_t waker_tgid;
 	uint64_t enq_ns;	/* sched_wakeup(_new); WI_TIME_UNKNOWN: not (yet) seen */
 	uint64_t run_ns;	/* switch-in; WI_TIME_UNKNOWN: not (yet) */
 	uint64_t next_waker_record_ns; /* W's next record, for the stalled-waker row; WI_TIME_UNKNOWN none */
@@ -80,7 +78,6 @@ struct wi_wakeup {
 	int32_t run_after_pid;	/* task that ran on run_cpu just before switch-in; 0 idle task; -1 unknown */
 	uint8_t chosen_source;	/* enum wi_chosen_source */
 	bool in_window;		/* t_wake lies in the window: it counts */
-	bool moved;		/* chosen_cpu != prev_cpu */
 	bool was_running;	/* the wakee had not been switched out at sched_waking: latency counts from enq_ns */
 	bool maybe_delayed;	/* SELECT, but it may have been a delayed dequeue with no decision (6.12+) */
 	bool only_wakeup;	/* no sched_waking (kernel before 4.3): wake_ns is the sched_wakeup */
@@ -187,6 +184,7 @@ struct wi_gap {
 struct wi_survey {
 	uint64_t gap_ns;	/* median waking→migrate gap of the first 10,000 moved wakeups; 1000 if none */
 	uint64_t gap_samples;
+	bool gaps_dated;	/* gaps[] says when each hole began, which the source's own WI_EV_LOST does not */
 	bool has_waking;	/* a sched_waking before the 10,000th sched_wakeup */
 	bool has_wakeups;	/* a sched_waking or a sched_wakeup at all */
 	uint32_t nr_cpus;	/* highest CPU that the file or a surveyed event names + 1 */
@@ -213,7 +211,7 @@ struct wi_timeline_opts {
 	uint32_t (*comm_of)(void *ctx, int32_t pid); /* table of latest names, asked last; may be NULL */
 	void *comm_of_ctx;
 	uint64_t start_ns, stop_ns; /* user's window; 0 and UINT64_MAX: the recording's */
-	uint64_t oncpu_ns;	    /* F.1 case 5 window, default 5000 */
+	uint64_t oncpu_ns;	    /* a task woken this soon after it blocked may still be on its CPU (rule 17, ONCPU); 0: 5000 */
 	bool quiet_unknown;	    /* --quiet-cpus=unknown */
 	uint32_t kernel_version;    /* KERNEL_VERSION-like (major << 16 | minor << 8); 0 unknown */
 };
@@ -244,11 +242,7 @@ bool wi_timeline_finish(struct wi_timeline *tl, struct wi_err *err);
 
 const struct wakeif_view *wi_timeline_view(struct wi_timeline *tl); /* state now; valid until the next call */
 uint64_t wi_timeline_window_start_ns(const struct wi_timeline *tl);
-enum wi_cpu_kind wi_timeline_cpu_kind(const struct wi_timeline *tl, uint32_t cpu);
 const struct wi_task *wi_timeline_current(const struct wi_timeline *tl, uint32_t cpu); /* NULL: idle task or unknown */
-const struct wi_task *wi_timeline_task(const struct wi_timeline *tl, int32_t pid);     /* living incarnation; NULL */
-/* Tasks that wait on cpu, up to max of them; returns their number. */
-uint32_t wi_timeline_waiters(const struct wi_timeline *tl, uint32_t cpu, const struct wi_task **out, uint32_t max);
 const struct wi_timeline_quality *wi_timeline_quality(const struct wi_timeline *tl);
 
 #endif

@@ -92,7 +92,6 @@ static void describe_waker(struct wi_timeline *tl, struct wi_wakeup *w, const st
 			w->waker_comm = waker->pub.comm;
 			if (w->waker_comm == WI_NAME_NONE && tl->opt.comm_of) /* no record has named it yet */
 				w->waker_comm = tl->opt.comm_of(tl->opt.comm_of_ctx, w->pub.waker_pid);
-			w->waker_tgid = (uint32_t)waker->pub.tgid;
 		}
 	}
 }
@@ -113,7 +112,9 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 {
 	struct open_wakeup *o = slot_take(tl);
 
-	if (!o || !due_insert(tl, (o->placement = *p, o))) {
+	if (o)
+		o->placement = *p;
+	if (!o || !due_insert(tl, o)) {
 		tl->failed = true;
 		wi_err_nomem(tl->err);
 		return NULL;
@@ -122,7 +123,7 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 	uint32_t prev_cpu = ev->type == WI_EV_SCHED_WAKING ? (uint32_t)ev->wk.target_cpu : t->pub.cpu;
 
 	o->state_at_wake = t->pub.state;
-	if (t->pub.state == WI_TASK_UNKNOWN && proved_blocked(tl, t, prev_cpu, p->moved))
+	if (t->pub.state == WI_TASK_UNKNOWN && proved_blocked(tl, t, prev_cpu, p->by_migrate))
 		o->state_at_wake = WI_TASK_BLOCKED;
 	o->decided = o->pending = o->enqueued = o->duplicate = false;
 	o->blocked_ns_at_wake = t->pub.blocked_ns;
@@ -139,6 +140,7 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 			 .slept_ns = blocked ? ev->ts_ns - t->pub.blocked_ns : UINT64_MAX,
 			 .allowed = t->pub.allowed,
 			 .allowed_source = t->pub.allowed_source,
+			 .class_ = WAKEIF_UNKNOWN, /* until it is decided */
 			 .waker_stalled = p->stalled },
 		.slot = o->w.slot,
 		.wakee = &t->pub,
@@ -150,8 +152,7 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 		.enq_record_cpu = p->enq_record_cpu,
 		.run_cpu = WI_CPU_NONE,
 		.run_after_pid = -1,
-		.moved = p->chosen_cpu != WI_CPU_NONE && prev_cpu != WI_CPU_NONE && p->chosen_cpu != prev_cpu,
-		.was_running = t->pub.state == WI_TASK_RUNNING && p->switched_out && (p->source == WI_CHOSEN_WAKEUP || p->moved),
+		.was_running = t->pub.state == WI_TASK_RUNNING && p->switched_out && (p->source == WI_CHOSEN_WAKEUP || p->by_migrate),
 		.in_window = ev->ts_ns >= tl->start_ns && ev->ts_ns <= tl->stop_ns,
 	};
 	describe_waker(tl, &o->w, ev);
@@ -192,14 +193,14 @@ static bool maybe_delayed(const struct wi_timeline *tl, const struct open_wakeup
 	const struct wi_wakeup *w = &o->w;
 	const struct cpu *prev = w->pub.prev_cpu < tl->nr_cpus ? &tl->cpu[w->pub.prev_cpu] : NULL;
 
-	return prev && tl->opt.kernel_version >= KERNEL_6_12 && !o->placement.moved && o->placement.enq_record_cpu == w->pub.waker_cpu &&
+	return prev && tl->opt.kernel_version >= KERNEL_6_12 && !o->placement.by_migrate && o->placement.enq_record_cpu == w->pub.waker_cpu &&
 	       o->state_at_wake == WI_TASK_BLOCKED && prev->nr_fair > 0 && prev->fair_since_ns <= o->blocked_ns_at_wake;
 }
 
 static enum wakeif_class classify(const struct wi_timeline *tl, const struct open_wakeup *o)
 {
 	const struct wi_wakeup *w = &o->w;
-	bool moved = o->placement.moved;
+	bool moved = o->placement.by_migrate;
 
 	if (w->chosen_cpu >= tl->nr_cpus || w->pub.prev_cpu >= tl->nr_cpus || tl->cpu[w->pub.waker_cpu].kind == WI_CPU_UNKNOWN)
 		return WAKEIF_UNKNOWN;
@@ -237,7 +238,7 @@ static void set_pending(struct wi_timeline *tl, uint32_t c, int delta)
 }
 
 /* The decision instant of o: nothing that the state shows now came later. */
-void tl_wakeup_fire_one(struct wi_timeline *tl, struct open_wakeup *o)
+void tl_decide(struct wi_timeline *tl, struct open_wakeup *o)
 {
 	struct wi_wakeup *w = &o->w;
 	struct task *t = (struct task *)w->wakee;
@@ -245,7 +246,6 @@ void tl_wakeup_fire_one(struct wi_timeline *tl, struct open_wakeup *o)
 	if (w->pub.class_ != WAKEIF_FORK)
 		w->pub.class_ = (uint8_t)classify(tl, o);
 	w->maybe_delayed = w->pub.class_ == WAKEIF_SELECT && maybe_delayed(tl, o);
-	tl->view.now_ns = tl->now_ns;
 	o->decided = true;
 	if (tl->obs.decision)
 		tl->obs.decision(tl->obs.ctx, tl->now_ns, w);
@@ -265,7 +265,7 @@ void tl_wakeup_fire_one(struct wi_timeline *tl, struct open_wakeup *o)
 	}
 }
 
-void tl_wakeup_fire(struct wi_timeline *tl, uint64_t until_ns)
+void tl_decide_due(struct wi_timeline *tl, uint64_t until_ns)
 {
 	while (tl->nr_due && tl->due[0]->placement.dec_ns <= until_ns) {
 		struct open_wakeup *o = tl->due[0];
@@ -273,7 +273,7 @@ void tl_wakeup_fire(struct wi_timeline *tl, uint64_t until_ns)
 		due_remove(tl, 0);
 		if (o->placement.dec_ns > tl->now_ns)
 			tl->now_ns = o->placement.dec_ns;
-		tl_wakeup_fire_one(tl, o);
+		tl_decide(tl, o);
 	}
 }
 
@@ -317,7 +317,7 @@ void tl_wakeup_close(struct wi_timeline *tl, struct open_wakeup *o, enum wi_outc
 		due_drop(tl, o);
 		o->duplicate = false;
 		o->enqueued = true; /* over: nothing is on its way any more */
-		tl_wakeup_fire_one(tl, o);
+		tl_decide(tl, o);
 		o->duplicate = duplicate;
 	}
 	end_pending(tl, o);
@@ -338,7 +338,7 @@ void tl_wakeups_of_gone(struct wi_timeline *tl, struct task *t)
 			continue;
 		}
 		due_remove(tl, i);
-		tl_wakeup_fire_one(tl, o); /* a duplicate closes itself */
+		tl_decide(tl, o); /* a duplicate closes itself */
 	}
 	if (t->wakeup)
 		tl_wakeup_close(tl, t->wakeup, tl->done ? WI_OUT_CENSORED : WI_OUT_DIED);
