@@ -7,6 +7,7 @@
   Python            tests/reference/test_*.py and tests/cli/test_*.py: unittest files, or programs that end with "N passed, N failed"
   layers            tests/layers.py
   the same C tests under AddressSanitizer and UBSan, built beside ("check" of a plain build), and the damage runs in "full"
+  lab               "full" only: tests/lab/record_e2e.sh, recordings in an emulated guest
 
 The last line is "N passed, N failed", with ", N skipped" where something was. Nothing passed, or anything failed: exit status 1.
 """
@@ -21,8 +22,12 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 O = os.environ["O"]
 JOBS = 2
+# Percentage of the random rounds and of the lists that the sanitized programs do in "check" (tests/unit/share.h); the plain ones do all.
+SANITIZED_SHARE = 25
 TIMEOUT_S = 1500
+LAB_TIMEOUT_S = 3000  # three attempts to boot and use an emulated guest
 FAILURE_LINES = 200
+FULL = sys.argv[1:2] == ["full"]
 SANITIZED = any(v in os.path.basename(O) for v in ("san", "fuzz", "coverage"))
 
 
@@ -32,18 +37,21 @@ class Result:
         self.output, self.skips, self.seconds = "", [], 0.0
 
 
-def run(argv, env=None):
+def run(argv, env=None, timeout=TIMEOUT_S):
     try:
-        p = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S,
+        p = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout,
                            env={**os.environ, **(env or {})})
         return p.returncode, p.stdout.decode("utf-8", "replace")
     except subprocess.TimeoutExpired as e:
-        return -1, (e.stdout or b"").decode("utf-8", "replace") + "\ntimed out after %d s" % TIMEOUT_S
+        return -1, (e.stdout or b"").decode("utf-8", "replace") + "\ntimed out after %d s" % timeout
 
 
 def cmocka(path, label):
     r = Result(label + os.path.basename(path))
-    status, r.output = run([path], {"CMOCKA_MESSAGE_OUTPUT": "TAP"})
+    env = {"CMOCKA_MESSAGE_OUTPUT": "TAP"}
+    if label == "san " and not FULL:
+        env["WAKEIF_TEST_SHARE"] = str(SANITIZED_SHARE)
+    status, r.output = run([path], env)
     planned = 0
     for line in r.output.splitlines():
         m = re.match(r"1\.\.(\d+)$", line)
@@ -83,24 +91,33 @@ def fuzz(path, label):
 
 
 def python(path):
-    r = Result(os.path.relpath(path, ROOT))
     with open(path, encoding="utf-8") as f:
         is_unittest = re.search(r"^(import|from) unittest", f.read(), re.M)
-    argv = [sys.executable, os.path.join(ROOT, "tests", "pyrun.py"), path] if is_unittest else [sys.executable, path]
-    status, r.output = run(argv)
+    return counting(os.path.relpath(path, ROOT), [sys.executable, os.path.join(ROOT, "tests", "pyrun.py"), path] if is_unittest else [sys.executable, path])
+
+
+def program(path):
+    """A script that counts its tests itself."""
+    return counting(path, [os.path.join(ROOT, path)], LAB_TIMEOUT_S)
+
+
+def counting(name, argv, timeout=TIMEOUT_S):
+    """Runs what ends with "N passed, N failed"."""
+    r = Result(name)
+    status, r.output = run(argv, timeout=timeout)
     m = None
     for m in re.finditer(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", r.output, re.M):
         pass
     r.skips = re.findall(r"^(?:SKIP |skipped: ).*", r.output, re.M)
     if not m:
         r.failed = 1
-        r.output += "\n%s: exit status %d and no count of tests" % (path, status)
+        r.output += "\n%s: exit status %d and no count of tests" % (name, status)
         return r
     r.passed, r.failed = int(m.group(1)), int(m.group(2))
     r.skipped = int(m.group(3)) if m.group(3) else len(r.skips)
     if status and not r.failed:
         r.failed = 1
-        r.output += "\n%s: exit status %d" % (path, status)
+        r.output += "\n%s: exit status %d" % (name, status)
     return r
 
 
@@ -162,7 +179,6 @@ def python_tests():
 
 
 def main():
-    mode = sys.argv[1] if len(sys.argv) > 1 else "check"
     results = run_all([(script, "layers", [sys.executable, os.path.join(ROOT, "tests", "layers.py")])] + c_tests(O, ""))
     san = os.path.join(O, "san-address-undefined")
     if not SANITIZED:
@@ -170,8 +186,9 @@ def main():
         if not results[-1].failed:
             results += run_all(c_tests(san, "san "))
     results += run_all(python_tests())
-    if mode == "full":
+    if FULL:
         os.environ["WAKEIF_FULL"] = "1"
+        results.append(timed((program, os.path.join("tests", "lab", "record_e2e.sh"))))
         results.append(timed((build, "with clang", "CC=clang-14", "O=" + os.path.join(O, "clang-14"), "tests-built")))
         results += run_all(c_tests(os.path.join(O, "clang-14"), "clang "))
         if not SANITIZED:

@@ -11,6 +11,7 @@
 
 #include "analyzer/base/cpumask.h"
 #include "tests/unit/metrics_fixture.h"
+#include "tests/unit/share.h"
 
 #define NR_FACTS 40
 
@@ -85,28 +86,28 @@ static void one(uint64_t seed, bool affinity, bool lost, bool holes)
 static void plain(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 60; seed++)
+	for (uint64_t seed = 1; seed <= test_share(60); seed++)
 		one(seed, false, false, false);
 }
 
 static void under_affinity(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 120; seed++)
+	for (uint64_t seed = 1; seed <= test_share(120); seed++)
 		one(1000 + seed, true, false, false);
 }
 
 static void with_gaps(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 60; seed++)
+	for (uint64_t seed = 1; seed <= test_share(60); seed++)
 		one(2000 + seed, seed & 1, true, false);
 }
 
 static void offline_and_isolated(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 80; seed++)
+	for (uint64_t seed = 1; seed <= test_share(80); seed++)
 		one(3000 + seed, seed & 1, seed & 2, true);
 }
 

@@ -20,6 +20,7 @@
 #include "analyzer/base/cpumask.h"
 #include "analyzer/topology/sysinfo.h"
 #include "analyzer/topology/tasks.h"
+#include "tests/unit/share.h"
 #include "tests/unit/topo_fixture.h"
 
 static char *read_whole(const char *path, size_t *len)
@@ -404,7 +405,7 @@ static void every_dump_against_hwloc(void **state)
 		"lscpu-s390-lpar.tar.gz",
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i += test_share_step()) {
 		const char *path = public_file(names[i], "");
 
 		if (!path)
@@ -467,7 +468,7 @@ static void corpus_domains(void **state)
 	if (!k.nr)
 		skip();
 	assert_true(k.nr >= 28);
-	for (unsigned i = 0; i < k.nr; i++) {
+	for (unsigned i = 0; i < k.nr; i += test_share_step()) {
 		struct wi_filetree *tree = load_archive(in_folder(k.name[i], "topology.tar.gz"));
 		struct wi_err err = { WI_OK, "" };
 		const struct wakeif_topology *read = wi_topology_from_tree(tree, "read", &err);
@@ -502,7 +503,7 @@ static void corpus_lscpu(void **state)
 	find_recordings(&k, "corpus");
 	if (!k.nr)
 		skip();
-	for (unsigned i = 0; i < k.nr; i++) {
+	for (unsigned i = 0; i < k.nr; i += test_share_step()) {
 		const struct wakeif_topology *tree = tf_load(in_folder(k.name[i], "topology.tar.gz"));
 		const struct wakeif_topology *text = tf_load(in_folder(k.name[i], "lscpu-p.txt"));
 
@@ -527,7 +528,7 @@ static void corpus_against_hwloc(void **state)
 	static const char *const names[] = { "61-smt8-idle", "61-numa16-forks", "61-nosmt4-hb-pipe-full",
 					     "612-smt8-idle", "61rt-smt8-schbench-none" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i += test_share_step()) {
 		char rel[200];
 
 		snprintf(rel, sizeof(rel), "corpus/%s/topology.tar.gz", names[i]);
@@ -585,7 +586,7 @@ static void corpus_tasks(void **state)
 	find_recordings(&k, "corpus");
 	if (!k.nr)
 		skip();
-	for (unsigned i = 0; i < k.nr; i++) {
+	for (unsigned i = 0; i < k.nr; i += test_share_step()) {
 		static const char *const files[] = { "tasks.before", "tasks.during" };
 		struct wi_tasks *tasks = NULL;
 		struct wi_err err = { WI_OK, "" };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "analyzer/base/cpumask.h"
+#include "tests/unit/share.h"
 #include "tracedat_fixture.h"
 
 #define CPUS 4
@@ -253,15 +254,15 @@ static void test_flipped_bits(void **state)
 	struct tdw_cfg cfg = plain;
 
 	(void)state;
-	flip(cfg, 400);
+	flip(cfg, test_share(400));
 	cfg.version = 7;
-	flip(cfg, 400);
+	flip(cfg, test_share(400));
 	cfg.codec = TDW_ZSTD;
-	flip(cfg, 400);
+	flip(cfg, test_share(400));
 	cfg.codec = TDW_ZLIB;
 	cfg.big_endian = true;
 	cfg.long_size = 4;
-	flip(cfg, 400);
+	flip(cfg, test_share(400));
 }
 
 static struct wi_event at(uint32_t cpu, uint64_t ts, enum wi_event_type type)
