@@ -29,7 +29,7 @@ O ?= build$(if $(VARIANT),/$(VARIANT))
 # Packages: run time and build, then what the tests use.
 PKGS_BUILD := gcc make pkg-config libtraceevent-dev libtracefs-dev libtracecmd-dev libhwloc-dev libarchive-dev libzstd-dev zlib1g-dev libjansson-dev
 PKGS_CHECK := trace-cmd zstd xz-utils bzip2 gzip python3 libcmocka-dev hwloc util-linux git jq
-PKGS_FULL := clang-14 libclang-rt-14-dev linux-perf valgrind
+PKGS_FULL := clang-14 libclang-rt-14-dev linux-perf valgrind qemu-system-x86 busybox-static cpio rt-tests
 PC_MODULES := libtraceevent libtracefs libtracecmd hwloc libarchive libzstd zlib jansson
 
 # pkg-config is asked when a rule needs it, not when this file is read: "make deps check" starts without it.
