@@ -232,6 +232,14 @@ class Topology(Cli):
         self.assertIn("nonsense", self.refused(1, "report", "--topology", "nonsense", self.trace()))
         self.assertIn("bad.xml", self.refused(3, "report", "--topology", self.write("bad.xml", "<topology"), self.trace()))
 
+    def test_synthetic_that_is_wrong(self):
+        """What is no file and has colons is a synthetic string: the message is about that, not about opening a trace."""
+        for text in ("pack:0 core:2", "foo:2", "pack:2 l3:1 core:4 pu:x"):
+            err = self.refused(3, "topology", text)
+            self.assertIn("synthetic", err)
+            self.assertNotIn("cannot open", err)
+        self.assertIn("cannot open", self.refused(1, "topology", "no-such.dat"))
+
     def test_picture(self):
         text = self.ok("topology", NUMA)
         for word in ("16 CPUs, 8 cores x 2 threads, 2 LLCs, 2 nodes, 2 packages, llc_size 8", "package 1", "node 1  CPUs 8-15", "(14 15)", "NUMA 16"):

@@ -7,7 +7,7 @@ import re
 import unicodedata
 import unittest
 
-from cli import NUMA, ROOT, SCHBENCH, SMT2, Cli, Ftrace, parse_csv, sample_traces, stacked
+from cli import NUMA, ROOT, SCHBENCH, SHARED, SMT2, Cli, Ftrace, parse_csv, sample_traces, stacked
 
 SECTIONS = ["schema", "tool", "input", "window", "quality", "events", "topology", "wakeups", "latency", "missed_idle", "idle_while_waiting", "smt",
             "wake_affine", "idle", "migrations", "tasks", "tasks_total"]
@@ -54,6 +54,66 @@ class Text(Cli):
         text = " ".join(self.ok("report", "--topology", SMT2, self.write("t.txt", stacked().text())).split())
         self.assertIn("100 % of the decided wakeups (1 of 1) queued on a busy CPU while another was idle: 4.00 ms avoidable wait, "
                       "worst 4.00 ms wakee:101 behind waker:100, CPU 1 idle throughout (affinity assumed).", text)
+
+    def section(self, text, title):
+        """The lines of a section of the report, without its title."""
+        m = re.search(r"^" + title + r".*\n((?:.+\n)*)", text, re.M)
+        self.assertTrue(m, title)
+        return m.group(1).splitlines()
+
+    def test_missed_rows_add_up(self):
+        for trace in sample_traces():
+            text = self.ok("report", trace)
+            m = re.search(r"^MISSED IDLE of (\d+) decided", text, re.M)
+            if not m:
+                continue
+            with self.subTest(trace=trace):
+                rows = [re.match(r"  (\S.*?|  \S.*?)  +(\d+)  ", line) for line in self.section(text, "MISSED IDLE")]
+                count = {r.group(1): int(r.group(2)) for r in rows if r}
+                self.assertEqual(count["placed on an idle CPU"] + count["queued on a busy CPU"] + count["chosen CPU unknown"], int(m.group(1)))
+                self.assertEqual(sum(n for name, n in count.items() if name.startswith("  ")), count["queued on a busy CPU"])
+
+    def test_no_half_sentence(self):
+        """Parentheses pair up in every line of text that is a sentence; singular nouns stand behind 1."""
+        for trace in sample_traces():
+            for line in re.sub(r"\n +", " ", self.ok("report", trace)).splitlines():
+                if "|" not in line:
+                    self.assertEqual(line.count("("), line.count(")"), line)
+                self.assertNotRegex(line, r"(?<![\d.])1 (breaks|gaps|wakeups|CPUs|records|pairs)\b")
+
+    def test_longest(self):
+        for trace in sample_traces():
+            with self.subTest(trace=trace):
+                text, longest = self.ok("report", trace), self.json(trace)["latency"]["longest"]
+                lines = self.section(text, "LONGEST WAITS")[1:]
+                self.assertGreater(len(longest), 0)
+                for w, line in zip(longest, lines):
+                    self.assertIn("%s:%d " % (w["comm"], w["pid"]), line)
+                    self.assertIn(w["class"], line)
+                    if w.get("behind") and "queue_wait_ns" in w:
+                        who = "%s:%d" % (w["behind"][0]["comm"], w["behind"][0]["pid"]) if w["behind"][0]["pid"] else "idle task"
+                        self.assertIn(who, line)
+                verdict = " ".join(text[text.index("VERDICT"):].split())
+                self.assertIn("Longest wait: %s:%d " % (longest[0]["comm"], longest[0]["pid"]), verdict)
+
+    def test_maybe_delayed(self):
+        """Known for the kernel that delays dequeues, absent for one that does not."""
+        new = os.path.join(ROOT, "samples", "smt8-policies-6.12.dat")
+        n = self.json(new)["wakeups"]["maybe_delayed"]
+        self.assertEqual(n, int(next(r["count"] for r in self.rows("report", "--csv", "--table", "wakeups", new) if r["key"] == "maybe_delayed")))
+        self.assertEqual("may have been delayed dequeues" in self.ok("report", new), n > 0)
+        self.assertNotIn("maybe_delayed", self.json(SCHBENCH)["wakeups"])
+        self.assertEqual("", next(r["count"] for r in self.rows("report", "--csv", "--table", "wakeups", SCHBENCH) if r["key"] == "maybe_delayed"))
+
+    def test_excerpt(self):
+        """A text that shows one CPU of many: the others are presumed idle, and that is said."""
+        path = os.path.join(SHARED, "public", "text", "lore-202311-vhost-s390-smt2-cpu14.ftrace.txt")
+        if not os.path.exists(path):
+            self.skipTest("no " + path)
+        text = " ".join(self.ok("report", path).split())
+        self.assertIn("1 of 22 CPUs seen, 21 presumed idle (--quiet-cpus)", text)
+        self.assertRegex(text, r"kworker/14:0:6525 39\.7 ms \(pinned\) on CPU 14, behind vhost-2920:2941 for (>?99\.\d|100) %")
+        self.assertIn("21 taken as unknown", " ".join(self.ok("report", "--quiet-cpus", "unknown", path).split()))
 
     def test_lines_of_the_literature(self):
         """The twelve lines of a report that scheduler authors ask for, as far as they are measured here."""
@@ -229,6 +289,12 @@ class Wakeups(Cli):
         self.assertEqual(count("any"), sum(m[r]["count"] for r in ("sibling", "cluster", "llc", "node", "machine")))
         self.assertEqual(count("idle-core"), m["queued_while_idle_core"]["machine"]["count"])
         self.assertEqual(count("half-busy"), m["half_busy_core"]["machine"]["count"])
+        for what, words in (("prev", r", left idle \[\d+\]"), ("half-busy", r" beside a busy sibling; core of \[\d+\] idle(?!.*avoidable)")):
+            lines = self.ok("wakeups", "--missed", what, SCHBENCH).splitlines()[1:]
+            self.assertEqual(len(lines), count(what))
+            for line in lines:
+                self.assertRegex(line, words)
+            self.assertEqual(len(self.ok("wakeups", "--missed", what, "--worst", "3", SCHBENCH).splitlines()), 4)
 
     def test_worst(self):
         rows = self.rows("wakeups", "--csv", SCHBENCH)

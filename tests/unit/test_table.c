@@ -74,6 +74,24 @@ static void narrowed(void **state)
 	assert_non_null(strstr(text + strlen(text) + 1, "+:4194304"));
 }
 
+/* What stands behind a pid is kept with it. */
+static void narrowed_with_remark(void **state)
+{
+	static const struct wi_column columns[] = { { "number", false, false }, { "task", true, true } };
+	struct wi_table *t = wi_table_new(columns, 2);
+	FILE *out = open_text();
+	char number[WI_TABLE_WIDTH - 21];
+
+	(void)state;
+	memset(number, '1', sizeof(number) - 1);
+	number[sizeof(number) - 1] = '\0';
+	wi_table_text(t, number);
+	wi_table_text(t, "a-long-name-of-a-task:77 (waking)");
+	assert_true(wi_table_print(t, out, 0));
+	fclose(out);
+	assert_non_null(strstr(text, "a-long-+:77 (waking)\n"));
+}
+
 static void csv(void **state)
 {
 	FILE *out = open_text();
@@ -104,6 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(aligned, drop_text),
 		cmocka_unit_test_teardown(narrowed, drop_text),
+		cmocka_unit_test_teardown(narrowed_with_remark, drop_text),
 		cmocka_unit_test_teardown(csv, drop_text),
 	};
 
