@@ -73,7 +73,7 @@ static void switch_out(struct wi_timeline *tl, uint32_t c, struct task *prev, co
 	}
 	struct open_wakeup *o = prev->wakeup;
 	bool waking = o && !o->enqueued && o->w.was_running;
-	if (o && !waking && o->state_at_wake != WI_TASK_RUNNING)
+	if (o && !waking && (o->state_at_wake != WI_TASK_RUNNING || !o->decided)) /* not decided: its decision will close it */
 		o = NULL;
 	if (o && !waking)
 		tl_wakeup_close(tl, o, WI_OUT_REPLACED);

@@ -43,6 +43,7 @@ struct cpu {
 	uint32_t nr_pending;
 	uint64_t last_idle_ns;	  /* last moment known idle (kind), valid if ever_idle; now while idle */
 	uint64_t fair_since_ns;	  /* since when at least one fair task is queued */
+	uint64_t fair_until_ns;	  /* when the last one left */
 	uint64_t unknown_since_ns;
 	bool ever_idle, has_switch, active, overwritten;
 	int32_t prev_pid; /* task that ran before the present one; 0 idle task, -1 unknown */

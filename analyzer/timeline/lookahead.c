@@ -305,8 +305,12 @@ static bool match(struct wi_lookahead *la, const struct wi_event *ev)
 	case WI_EV_SCHED_SWITCH:
 		la->records++;
 		s = ev->sw.prev_pid ? open_find(la, ev->sw.prev_pid) : NULL;
-		if (s)
-			entry_at(la, s->entry)->p.switched_out = true;
+		if (s) {
+			struct wi_placement *p = &entry_at(la, s->entry)->p;
+
+			p->switched_out = true;
+			p->blocked |= !ev->sw.preempted && ev->sw.prev_state != 'R';
+		}
 		s = ev->sw.next_pid ? open_find(la, ev->sw.next_pid) : NULL;
 		if (s)
 			resolve(la, s, ev, WI_CHOSEN_SWITCH, ev->cpu);

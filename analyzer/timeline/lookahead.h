@@ -22,6 +22,7 @@ struct wi_placement {
 	uint8_t source;			/* enum wi_chosen_source */
 	bool by_migrate;		/* a sched_migrate_task on the waker's CPU placed it: the task moves */
 	bool switched_out;		/* the wakee was switched out between sched_waking and resolution */
+	bool blocked;			/* and in a state in which it left its queue */
 	bool stalled;
 	bool unresolved; /* nothing within the look-ahead */
 };

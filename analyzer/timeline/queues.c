@@ -67,7 +67,7 @@ void tl_queue_count(struct wi_timeline *tl, uint32_t c, struct task *t)
 	t->counted_sched_idle = t->pub.policy == WAKEIF_POLICY_IDLE;
 	v->nr_running++;
 	if (tl_is_fair(t->counted_prio)) {
-		if (!cpu->nr_fair++)
+		if (!cpu->nr_fair++ && cpu->fair_until_ns != tl->now_ns) /* else one took the other's place */
 			cpu->fair_since_ns = tl->now_ns;
 		v->nr_cfs++;
 	} else if (tl_is_rt(t->counted_prio)) {
@@ -101,7 +101,8 @@ void tl_queue_uncount(struct wi_timeline *tl, uint32_t c, struct task *t)
 
 	v->nr_running--;
 	if (tl_is_fair(t->counted_prio)) {
-		cpu->nr_fair--;
+		if (!--cpu->nr_fair)
+			cpu->fair_until_ns = tl->now_ns;
 		v->nr_cfs--;
 	} else if (tl_is_rt(t->counted_prio)) {
 		cpu->nr_rt--;

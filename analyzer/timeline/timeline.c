@@ -254,6 +254,7 @@ struct wi_timeline *wi_timeline_new(const struct wi_timeline_opts *opts, const s
 
 		tl->cpu[c].active = wi_mask_test(tl->topo->online, c) || seen;
 		tl->cpu[c].unknown_since_ns = s->recording_start_ns;
+		tl->cpu[c].fair_until_ns = WI_TIME_UNKNOWN;
 		tl->cpu[c].prev_pid = -1;
 		tl->view_cpu[c].curr_pid = -1;
 		tl->view_cpu[c].curr_prio = WI_PRIO_UNKNOWN;

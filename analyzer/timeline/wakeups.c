@@ -86,13 +86,11 @@ static void describe_waker(struct wi_timeline *tl, struct wi_wakeup *w, const st
 			   : c->kind == WI_CPU_IDLE	      ? 0
 							      : -1;
 	if (w->pub.waker_pid > 0) {
-		const struct task *waker = c->cur && c->cur->pub.pid == w->pub.waker_pid ? c->cur : tl_task_get(tl, w->pub.waker_pid, WI_NAME_NONE);
+		const struct task *waker = c->cur && c->cur->pub.pid == w->pub.waker_pid ? c->cur : tl_task_find(tl, w->pub.waker_pid);
 
-		if (waker) {
-			w->waker_comm = waker->pub.comm;
-			if (w->waker_comm == WI_NAME_NONE && tl->opt.comm_of) /* no record has named it yet */
-				w->waker_comm = tl->opt.comm_of(tl->opt.comm_of_ctx, w->pub.waker_pid);
-		}
+		w->waker_comm = waker ? waker->pub.comm : WI_NAME_NONE;
+		if (w->waker_comm == WI_NAME_NONE && tl->opt.comm_of) /* no record has named it yet */
+			w->waker_comm = tl->opt.comm_of(tl->opt.comm_of_ctx, w->pub.waker_pid);
 	}
 }
 
@@ -152,7 +150,7 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 		.enq_record_cpu = p->enq_record_cpu,
 		.run_cpu = WI_CPU_NONE,
 		.run_after_pid = -1,
-		.was_running = t->pub.state == WI_TASK_RUNNING && p->switched_out && (p->source == WI_CHOSEN_WAKEUP || p->by_migrate),
+		.was_running = t->pub.state == WI_TASK_RUNNING && (p->by_migrate || (p->switched_out && p->source == WI_CHOSEN_WAKEUP)),
 		.in_window = ev->ts_ns >= tl->start_ns && ev->ts_ns <= tl->stop_ns,
 	};
 	describe_waker(tl, &o->w, ev);
@@ -178,7 +176,7 @@ static bool is_oncpu(const struct wi_timeline *tl, const struct open_wakeup *o)
 	const struct wi_wakeup *w = &o->w;
 	uint32_t prev = w->pub.prev_cpu;
 	bool leaving = (o->state_at_wake == WI_TASK_BLOCKED && o->blocked_ns_at_wake != WI_TIME_UNKNOWN && w->pub.wake_ns - o->blocked_ns_at_wake < tl->opt.oncpu_ns) ||
-		       (o->state_at_wake == WI_TASK_RUNNING && o->placement.switched_out);
+		       (o->state_at_wake == WI_TASK_RUNNING && o->placement.blocked);
 
 	return leaving && w->pub.waker_cpu != prev && o->placement.enq_record_cpu == prev &&
 	       (!share_llc(tl->topo, w->pub.waker_cpu, prev) || others_queued(tl, o, prev) == 0);
@@ -194,7 +192,8 @@ static bool maybe_delayed(const struct wi_timeline *tl, const struct open_wakeup
 	const struct cpu *prev = w->pub.prev_cpu < tl->nr_cpus ? &tl->cpu[w->pub.prev_cpu] : NULL;
 
 	return prev && tl->opt.kernel_version >= KERNEL_6_12 && !o->placement.by_migrate && o->placement.enq_record_cpu == w->pub.waker_cpu &&
-	       o->state_at_wake == WI_TASK_BLOCKED && prev->nr_fair > 0 && prev->fair_since_ns <= o->blocked_ns_at_wake;
+	       o->state_at_wake == WI_TASK_BLOCKED && o->blocked_ns_at_wake != WI_TIME_UNKNOWN && prev->nr_fair > 0 &&
+	       prev->fair_since_ns <= o->blocked_ns_at_wake;
 }
 
 static enum wakeif_class classify(const struct wi_timeline *tl, const struct open_wakeup *o)
@@ -208,7 +207,7 @@ static enum wakeif_class classify(const struct wi_timeline *tl, const struct ope
 		return WAKEIF_UNKNOWN;
 	if (w->pub.waker_pid == w->pub.pid && (w->pub.context == WAKEIF_CTX_TASK || w->pub.context == WAKEIF_CTX_UNKNOWN))
 		return WAKEIF_SELF;
-	if (!moved && (o->state_at_wake == WI_TASK_RUNNABLE || (o->state_at_wake == WI_TASK_RUNNING && !o->placement.switched_out)))
+	if (!moved && (o->state_at_wake == WI_TASK_RUNNABLE || (o->state_at_wake == WI_TASK_RUNNING && !o->placement.blocked)))
 		return WAKEIF_ONRQ;
 	if (!moved && is_oncpu(tl, o))
 		return WAKEIF_ONCPU;

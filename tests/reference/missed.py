@@ -39,7 +39,7 @@ class Decisions:
         if w.prev_cpu in cpus:
             prev = cpus[w.prev_cpu]
             f.prev_others = nr_running(prev, t)
-            f.prev_fair_since_block = w.blocked_cpu == w.prev_cpu and prev.fair_seq is not None and prev.fair_seq <= w.blocked_seq
+            f.prev_fair_since_block = prev.fair_seq is not None and w.blocked_seq is not None and prev.fair_seq <= w.blocked_seq
             f.prev_idle = idle_now(prev)
         f.waker_running = nr_running(cpus[w.waker_cpu], t)
         if w.chosen is None or w.chosen not in cpus:
@@ -126,9 +126,9 @@ def classify(m, w):
     f = w.facts
     if w.kind == "new":
         return "fork"
-    if f is None or f.waker_unknown or w.p_state == "UNKNOWN" or w.chosen is None:
+    if f is None or f.waker_unknown or w.p_state == "UNKNOWN" or w.chosen is None or w.prev_cpu is None:
         return "unknown"
-    if w.p_current_on_waker and w.context == "task":
+    if w.p_current_on_waker and (w.context == "task" or w.ev.flags is None):
         return "self"
     left = w.blocked_before_enq
     if not w.moved and (w.p_state == "RUNNABLE" or (w.p_state == "RUNNING" and not left)):

@@ -479,8 +479,10 @@ class Machine:
         self.drop_pending(t)
         if t.open:
             self.repair("duplicate_waking")
+        if t.open and t.state in ("RUNNABLE", "WAKING"):
             w.duplicate, w.outcome = True, "replaced"
         else:
+            self.close(t, "replaced")
             t.open = w
         t.waking = w
         if w.unresolved:
@@ -655,6 +657,10 @@ class Machine:
         for x in self.listeners:
             if hasattr(x, "decision"):
                 x.decision(self, w)
+        t = w.task
+        if w.p_state == "RUNNING" and not w.moved and w.t_enq is None and t.open is w:  # rule 18: it ran on, and no sched_wakeup will say so
+            self.close(t, "running")
+            t.waking = None
         self.set_pending(w)
         self.note_coming(w)
 
@@ -667,9 +673,10 @@ class Machine:
         t = self.task(w.pid, ev.f["comm"])
         w.task = t
         w.prev_cpu = t.seen_run_cpu
-        w.waker_unknown = w.context == "hardirq" and ev.cpu == ev.f["target"]
-        where = w.prev_cpu if w.prev_cpu is not None else ev.f["target"]  # a runnable task is woken where it is queued
-        known_blocked = (not t.seen or t.lost) and self.cpu_seen_idle(where, t.lost_seq)
+        w.waker_unknown = w.context in ("hardirq", "unknown") and ev.cpu == ev.f["target"]
+        if w.waker_unknown:
+            w.context = "unknown"
+        known_blocked = (not t.seen or t.lost) and self.cpu_seen_idle(w.prev_cpu, t.lost_seq)
         if t.ghost_cpu is not None or (t.state == "UNKNOWN" and known_blocked):
             self.set_state(t, "BLOCKED")
         w.p_state = t.state

@@ -117,6 +117,9 @@ def resolve(events):
                 enqueue(w, ev)
                 wakeups[ev.index] = w
         elif ev.type == "sched_switch":
+            o = open_.get(f["prev_pid"])
+            if o and o[0].resolved_ts is None and f["state"] != "R" and not f["preempted"]:
+                o[0].blocked_before_enq = True
             o = open_.pop(f["next_pid"], None)
             if o:
                 result(o, n, ev.cpu, ev)

@@ -177,6 +177,34 @@ static void class_delayed(void **state)
 		  "D 1205 300 unknown waker 100@0 prev 1 chosen 1 idle 2-7\nD 9001 200 select waker 100@0 prev 1 chosen 1 idle 2-7\n");
 }
 
+static void class_delayed_since_when(void **state)
+{
+	(void)state;
+	struct tl_fixture_opts new_kernel = { .kernel_version = 6 << 16 | 12 << 8 };
+
+	/* 300 and 400 take each other's place on CPU 1: one of them was always queued */
+	tl_expect(&new_kernel,
+		  "1000 0 100 other\n1000 1 200 other\n1200 0 100 waking 300 1\n1205 0 100 wakeup 300 1\n2000 1 200 switch S 300\n"
+		  "3000 1 300 new 400 1\n4000 1 300 switch R+ 400\n5000 1 400 switch S 300\n9000 0 100 waking 200 1\n9001 0 100 wakeup 200 1\n",
+		  "D",
+		  "D 1205 300 unknown waker 100@0 prev 1 chosen 1 idle 2-7\nD 3000 400 fork waker 300@1 prev 1 chosen 1 idle 2-7\n"
+		  "D 9001 200 select(delayed?) waker 100@0 prev 1 chosen 1 idle 2-7\n");
+	/* 200 was never seen to block: since when it is off its queue is not known */
+	tl_expect(&new_kernel,
+		  "1000 0 100 other\n1000 1 0 switch R 300\n9000 0 100 waking 200 1\n9001 0 100 wakeup 200 1\n", "D",
+		  "D 9001 200 select waker 100@0 prev 1 chosen 1 idle 2-7\n");
+}
+
+/* Preempted while about to sleep, between sched_waking and sched_wakeup: it never left its queue. */
+static void class_onrq_preempted(void **state)
+{
+	(void)state;
+	tl_expect(&plain,
+		  "1000 0 100 other\n1000 1 200 other\n1100 0 100 waking 300 1\n1101 0 100 wakeup 300 1\n2000 0 100 waking 200 1\n2002 1 200 switch R+ 300\n"
+		  "2005 0 100 wakeup 200 1\n2600 1 300 switch S 200\n",
+		  "D", "D 1101 300 unknown waker 100@0 prev 1 chosen 1 idle 2-7\nD 2005 200 onrq waker 100@0 prev 1 chosen 1 idle 2-7\n");
+}
+
 /* Rule 10: a task never seen before its first sched_waking. */
 static void class_unknown_wakee(void **state)
 {
@@ -416,6 +444,7 @@ int main(void)
 		cmocka_unit_test(idle_covers_pending), cmocka_unit_test(decision_instant),   cmocka_unit_test(stalled_waker),
 		cmocka_unit_test(class_self),	       cmocka_unit_test(class_onrq_waiting), cmocka_unit_test(class_oncpu),
 		cmocka_unit_test(class_pinned_and_fallback), cmocka_unit_test(class_rt_dl),  cmocka_unit_test(class_delayed),
+		cmocka_unit_test(class_delayed_since_when), cmocka_unit_test(class_onrq_preempted),
 		cmocka_unit_test(class_unknown_wakee), cmocka_unit_test(forked),	     cmocka_unit_test(pid_reuse),
 		cmocka_unit_test(idle_task_is_no_task), cmocka_unit_test(gap),		     cmocka_unit_test(ghosts_and_throttling),
 		cmocka_unit_test(inferred_migration),  cmocka_unit_test(skew),		     cmocka_unit_test(only_wakeups),
