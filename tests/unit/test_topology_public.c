@@ -284,7 +284,7 @@ static void make_dirs(char *path)
 
 static void remove_all(const char *dir)
 {
-	char cmd[256];
+	char cmd[512];
 
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
 	assert_int_equal(system(cmd), 0);
@@ -352,9 +352,11 @@ static struct wi_filetree *load_archive(const char *path)
 static void against_hwloc(const char *archive)
 {
 	struct wi_filetree *tree = load_archive(archive);
-	char root[32] = "topo-hwloc-XXXXXX", path[4400];
+	const char *tmp = getenv("TMPDIR");
+	char root[256], path[4600];
 	struct wi_err err = { WI_OK, "" };
 
+	snprintf(root, sizeof(root), "%s/topo-hwloc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	assert_non_null(mkdtemp(root));
 	for (size_t i = 0; i < wi_filetree_count(tree); i++) {
 		struct wi_file f = wi_filetree_at(tree, i);
