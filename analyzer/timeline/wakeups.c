@@ -103,7 +103,7 @@ static bool proved_blocked(const struct wi_timeline *tl, const struct task *t, u
 		return true;
 	if (!prev || !prev->ever_idle)
 		return false;
-	return prev->kind == WI_CPU_IDLE || prev->last_idle_ns >= t->unknown_since_ns;
+	return prev->kind == WI_CPU_IDLE || !t->unknown_since_ns || prev->last_idle_ns > t->unknown_since_ns;
 }
 
 struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const struct wi_event *ev, const struct wi_placement *p)
@@ -201,7 +201,9 @@ static enum wakeif_class classify(const struct wi_timeline *tl, const struct ope
 	const struct wi_wakeup *w = &o->w;
 	bool moved = o->placement.by_migrate;
 
-	if (w->chosen_cpu >= tl->nr_cpus || w->pub.prev_cpu >= tl->nr_cpus || tl->cpu[w->pub.waker_cpu].kind == WI_CPU_UNKNOWN)
+	bool no_waker = w->only_wakeup && w->pub.waker_pid < 0; /* rule 16: the record's CPU is not the waker's */
+
+	if (w->chosen_cpu >= tl->nr_cpus || w->pub.prev_cpu >= tl->nr_cpus || (!no_waker && tl->cpu[w->pub.waker_cpu].kind == WI_CPU_UNKNOWN))
 		return WAKEIF_UNKNOWN;
 	if (o->state_at_wake == WI_TASK_UNKNOWN)
 		return WAKEIF_UNKNOWN;

@@ -180,7 +180,7 @@ def parse_body(type_, body, table, trace):
             return None
         g = m.groups()
         letter, preempted = decode_state(g[3], table, trace)
-        if plugin:
+        if plugin and letter == "R":  # with the preempt mark or without
             trace.preempt_known = False
         return {"prev_comm": g[0], "prev_pid": int(g[1]), "prev_prio": int(g[2]), "state": letter, "preempted": preempted,
                 "next_comm": g[4], "next_pid": int(g[5]), "next_prio": int(g[6])}

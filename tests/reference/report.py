@@ -162,7 +162,7 @@ def task_table(m):
              "unknown_ns": ns["UNKNOWN"], "wakeups": t.wakeups, "switches_in": t.switches_in, "migrations": t.migrations}
         if t.fact and t.fact.tgid:
             r["tgid"] = t.fact.tgid
-        if m.trace.preempt_known:
+        if m.trace.preempt_known and any(e.type == "sched_switch" for e in m.events):
             r["preempted"] = t.preempted
         rows.append((t, r))
     rows.sort(key=lambda x: (-x[1]["run_ns"], x[0].pid, x[0].order))

@@ -157,7 +157,8 @@ class Machine:
             if c in self.overwritten:
                 cpu.kind = "unknown"
             elif ev is None:
-                cpu.kind = "idle" if self.quiet == "idle" else "unknown"
+                quiet = self.quiet == "idle" and not any(e.type != "lost" for e in self.trace.streams.get(c, ()))
+                cpu.kind = "idle" if quiet else "unknown"
             else:
                 pid = ev.f["prev_pid"] if ev.type == "sched_switch" else ev.pid
                 if ev.type == "sched_process_exec" and ev.f["old_pid"] != ev.f["pid"]:
@@ -444,7 +445,7 @@ class Machine:
         w = self.wakeups[ev.index]
         if t.ghost_cpu is not None:
             self.set_state(t, "BLOCKED")
-        if t.state == "UNKNOWN" and (not t.seen or t.lost) and (self.cpu_seen_idle(w.prev_cpu, t.lost_seq) or w.moved):
+        if t.state == "UNKNOWN" and (self.cpu_seen_idle(w.prev_cpu, t.lost_seq) or w.moved):
             self.set_state(t, "BLOCKED")
         t.seen = True
         if t.cpu is None:

@@ -205,6 +205,16 @@ static void class_onrq_preempted(void **state)
 		  "D", "D 1101 300 unknown waker 100@0 prev 1 chosen 1 idle 2-7\nD 2005 200 onrq waker 100@0 prev 1 chosen 1 idle 2-7\n");
 }
 
+/* Rule 16: sent by an IPI, the record's CPU is not the waker's: that it is unknown does not make the wakeup so. */
+static void lone_wakeup_on_unknown_cpu(void **state)
+{
+	(void)state;
+	struct tl_fixture_opts o = { .no_waking = true };
+
+	tl_expect(&o, "1000 0 100 other\n1000 1 200 switch S 0\n2000 1 0 lost\n3000 1 0h wakeup 200 1\n", "D",
+		  "D 3000 200 select waker -1@1 prev 1 chosen 1 idle 2-7 unknown 1\n");
+}
+
 /* Rule 10: a task never seen before its first sched_waking. */
 static void class_unknown_wakee(void **state)
 {
@@ -444,7 +454,7 @@ int main(void)
 		cmocka_unit_test(idle_covers_pending), cmocka_unit_test(decision_instant),   cmocka_unit_test(stalled_waker),
 		cmocka_unit_test(class_self),	       cmocka_unit_test(class_onrq_waiting), cmocka_unit_test(class_oncpu),
 		cmocka_unit_test(class_pinned_and_fallback), cmocka_unit_test(class_rt_dl),  cmocka_unit_test(class_delayed),
-		cmocka_unit_test(class_delayed_since_when), cmocka_unit_test(class_onrq_preempted),
+		cmocka_unit_test(lone_wakeup_on_unknown_cpu), cmocka_unit_test(class_delayed_since_when), cmocka_unit_test(class_onrq_preempted),
 		cmocka_unit_test(class_unknown_wakee), cmocka_unit_test(forked),	     cmocka_unit_test(pid_reuse),
 		cmocka_unit_test(idle_task_is_no_task), cmocka_unit_test(gap),		     cmocka_unit_test(ghosts_and_throttling),
 		cmocka_unit_test(inferred_migration),  cmocka_unit_test(skew),		     cmocka_unit_test(only_wakeups),
