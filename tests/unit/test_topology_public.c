@@ -275,7 +275,7 @@ static void details(void **state)
 
 static void make_dirs(char *path)
 {
-	for (char *at = strchr(path, '/'); at; at = strchr(at + 1, '/')) {
+	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
 		*at = '\0';
 		assert_true(!mkdir(path, 0700) || errno == EEXIST);
 		*at = '/';
