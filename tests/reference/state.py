@@ -157,7 +157,7 @@ class Machine:
             if c in self.overwritten:
                 cpu.kind = "unknown"
             elif ev is None:
-                quiet = self.quiet == "idle" and not any(e.type != "lost" for e in self.trace.streams.get(c, ()))
+                quiet = self.quiet == "idle" and not any(e.type in ("print", "tracing_mark_write") for e in self.trace.streams.get(c, ()))
                 cpu.kind = "idle" if quiet else "unknown"
             else:
                 pid = ev.f["prev_pid"] if ev.type == "sched_switch" else ev.pid
