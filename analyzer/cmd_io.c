@@ -51,16 +51,17 @@ int wi_cmd_fail(const struct wi_err *err)
 
 void wi_cmd_note(const struct wi_opts *o, const char *fmt, ...)
 {
+	char text[sizeof(((struct wi_err *)0)->msg)];
+	struct wi_err note = { 0 };
 	va_list ap;
 
 	if (o->quiet)
 		return;
-	wi_progress_end();
-	fputs("wakeif: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	wi_err_set(&note, WI_EIO, "%s", text); /* makes it printable */
+	wi_cmd_fail(&note);
 }
 
 int wi_cmd_damage(const struct wi_source_info *info)

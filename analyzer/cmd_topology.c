@@ -84,6 +84,11 @@ static bool of_trace(const struct wi_opts *o, struct wi_err *err)
 
 	if (ok && s.note[0])
 		wi_cmd_note(o, "%s", s.note);
+	if (ok && wi_source_info(s.src)->nr_damage) {
+		const struct wi_damage *first = wi_source_info(s.src)->damage;
+
+		ok = wi_err_at(err, WI_EDAMAGED, o->path, first->offset, "%s", first->what);
+	}
 	wi_session_close(&s);
 	return ok;
 }
@@ -134,7 +139,7 @@ int wi_cmd_topology(int argc, char **argv)
 		t.o.path = "live";
 	if (t.capture)
 		capture(&t.o, &err);
-	else if (t.o.topology)
+	else if (t.o.topology || !strcmp(t.o.path, "-"))
 		of_trace(&t.o, &err);
 	else
 		of_argument(&t.o, &err);

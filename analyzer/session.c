@@ -247,6 +247,17 @@ static bool read_all(struct wi_session *s, struct wi_err *err)
 	return wi_timeline_finish(s->timeline, err);
 }
 
+static bool no_events(const struct wi_session *s, struct wi_err *err)
+{
+	const struct wi_source_info *info = wi_source_info(s->src);
+
+	if (info->nr_damage)
+		return wi_err_at(err, WI_EREFUSED, s->o->path, info->damage[0].offset,
+				 "no scheduler events could be read: %s", info->damage[0].what);
+	return wi_err_at(err, WI_EREFUSED, s->o->path, WI_NO_OFFSET,
+			 "no scheduler events in this trace: sched_switch and sched_waking are needed");
+}
+
 bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *wanted, struct wi_err *err)
 {
 	const char *release = wi_source_info(s->src)->kernel;
@@ -256,8 +267,7 @@ bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *want
 		return false;
 	wi_progress_end();
 	if (!(wi_timeline_quality(s->timeline)->types & SCHED_EVENTS))
-		return wi_err_at(err, WI_EREFUSED, s->o->path, WI_NO_OFFSET,
-				 "no scheduler events in this trace: sched_switch and sched_waking are needed");
+		return no_events(s, err);
 	s->results = wi_metrics_finish(s->metrics, err);
 	if (s->late_markers && !s->note[0])
 		snprintf(s->note, sizeof(s->note),

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyzer/base/cpumask.h"
 #include "analyzer/topology/filetree.h"
@@ -34,6 +33,7 @@ char *wi_side_file(const char *trace, const char *const *suffixes)
 	static const char *const kinds[] = { ".dat", ".txt", ".html", ".trace", ".data", NULL };
 	size_t unwrapped = strip(trace, strlen(trace), wrappers);
 	size_t stem[2] = { strip(trace, unwrapped, kinds), unwrapped };
+	struct stat st;
 
 	if (!strcmp(trace, "-"))
 		return NULL;
@@ -43,7 +43,7 @@ char *wi_side_file(const char *trace, const char *const *suffixes)
 
 			if (asprintf(&path, "%.*s%s", (int)stem[i], trace, *suffix) < 0)
 				return NULL;
-			if (!access(path, F_OK))
+			if (!stat(path, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 				return path;
 			free(path);
 		}
@@ -89,9 +89,10 @@ static bool take_source(struct wi_machine *m, const char *spec, struct wi_err *e
 
 	if (!tree)
 		return wi_err_nomem(err);
-	if (!stat(spec, &st))
-		is_tree = S_ISDIR(st.st_mode) ? wi_filetree_add_dir(tree, spec, &why)
-					      : wi_filetree_add_archive(tree, spec, &why);
+	if (!stat(spec, &st) && S_ISDIR(st.st_mode))
+		is_tree = wi_filetree_add_dir(tree, spec, &why);
+	else if (!stat(spec, &st) && S_ISREG(st.st_mode))
+		is_tree = wi_filetree_add_archive(tree, spec, &why);
 	if (is_tree) {
 		ok = take_tree(m, tree, spec, true, err);
 	} else {
@@ -115,8 +116,11 @@ static bool find_topology(struct wi_machine *m, const struct wi_opts *o, const s
 	if (ok && (o->topology || side))
 		ok = take_source(m, o->topology ? o->topology : side, err);
 	if (ok && !m->topology) {
-		m->topology = wi_topology_fallback(nr_cpus ? nr_cpus : 1, err);
-		ok = m->topology != NULL;
+		struct wi_err why = { 0 };
+
+		m->topology = wi_topology_fallback(nr_cpus ? nr_cpus : 1, &why);
+		ok = m->topology || wi_err_at(err, why.code, o->path, WI_NO_OFFSET,
+					      "no topology is known, and none can be assumed: %s", why.msg);
 	}
 	free(side);
 	return ok;

@@ -16,7 +16,7 @@
 #include "parsers/refuse.h"
 #include "parsers/spool.h"
 
-#define HEAD_BYTES (64u << 10)
+#define HEAD_BYTES WI_SPOOL_LOOK_BYTES
 
 struct wi_source {
 	int fd; /* what the parser reads; owned; -1: none */
@@ -42,13 +42,13 @@ struct opening {
 
 static const struct wi_parser_ops *const probed[] = { &wi_tracedat_ops, &wi_text_ops, &wi_rawdump_ops };
 
-static const struct wi_parser_ops *probe(const struct opening *o)
+static const struct wi_parser_ops *probe(const uint8_t *head, size_t len, uint64_t bytes)
 {
 	const struct wi_parser_ops *best = NULL;
 	int best_score = 0;
 
 	for (size_t i = 0; i < sizeof(probed) / sizeof(*probed); i++) {
-		int score = probed[i]->probe(o->head, o->head_len, o->bytes);
+		int score = probed[i]->probe(head, len, bytes);
 
 		if (score > best_score) {
 			best_score = score;
@@ -95,6 +95,20 @@ static bool in_place(const struct opening *o)
 	       lseek(o->src->fd, 0, SEEK_CUR) == (off_t)o->head_len;
 }
 
+/* What cannot be a trace is not unpacked to its end, which may be far: a pipe, /dev/zero, a file made to fill the disk.
+ */
+static bool may_be_trace(void *ctx, int fd, struct wi_err *err)
+{
+	const struct opening *o = ctx;
+	uint8_t *head = malloc(HEAD_BYTES);
+	ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : -1;
+	bool ok = n < 0 || probe(head, (size_t)n, (uint64_t)n) ||
+		  wi_refuse(o->src->path, head, (size_t)n, (uint64_t)n, o->wrapper, err);
+
+	free(head);
+	return ok;
+}
+
 static bool unwrap(struct opening *o, bool is_file, struct wi_err *err)
 {
 	struct wi_source *src = o->src;
@@ -108,6 +122,8 @@ static bool unwrap(struct opening *o, bool is_file, struct wi_err *err)
 		.max_bytes = o->opts->max_spool_bytes ? o->opts->max_spool_bytes : WI_MAX_SPOOL_DEFAULT,
 		.progress = o->opts->progress,
 		.progress_ctx = o->opts->progress_ctx,
+		.look = may_be_trace,
+		.look_ctx = o,
 	};
 
 	if (!wi_spool(&in, o->wrapper, &out, err))
@@ -161,7 +177,7 @@ static bool choose_ops(struct opening *o, struct wi_err *err)
 {
 	struct wi_source *src = o->src;
 
-	src->ops = S_ISDIR(o->st.st_mode) ? &wi_rawdump_ops : probe(o);
+	src->ops = S_ISDIR(o->st.st_mode) ? &wi_rawdump_ops : probe(o->head, o->head_len, o->bytes);
 	if (!src->ops)
 		return wi_refuse(src->path, o->head, o->head_len, o->bytes, o->wrapper, err);
 	if (src->ops != &wi_tracedat_ops && o->opts->reader == WI_READER_LIBTRACECMD)

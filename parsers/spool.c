@@ -157,6 +157,8 @@ static bool put(const struct feed *f, struct wi_spool_out *out, const void *data
 				 "cannot write its unpacked copy to $TMPDIR after %" PRIu64 " bytes: %s", out->bytes,
 				 strerror(errno));
 	out->bytes += len;
+	if (f->in->look && out->bytes >= WI_SPOOL_LOOK_BYTES && out->bytes - len < WI_SPOOL_LOOK_BYTES)
+		return f->in->look(f->in->look_ctx, out->fd, err);
 	return true;
 }
 

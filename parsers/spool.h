@@ -21,7 +21,13 @@ struct wi_spool_in {
 	uint64_t max_bytes; /* limit of what is written */
 	void (*progress)(void *ctx, uint64_t done, uint64_t total);
 	void *progress_ctx;
+	/* Called when the first WI_SPOOL_LOOK_BYTES are in the new file: false (err set) spares the rest. NULL: nobody
+	 * looks. */
+	bool (*look)(void *ctx, int fd, struct wi_err *err);
+	void *look_ctx;
 };
+
+#define WI_SPOOL_LOOK_BYTES (64u << 10)
 
 struct wi_spool_out {
 	int fd; /* the caller closes it; at offset 0 */

@@ -235,6 +235,8 @@ static bool decode(struct text *t, const struct wi_text_head *h, uint32_t type, 
 		}
 		return false;
 	}
+	if (line.len >= WI_LINE_MAX && wi_text_is_sched(type))
+		note_damage(t, offset, "rest of a long line not read", line);
 	ev->common_comm = comm_of_head(t, h, run);
 	return true;
 }

@@ -4,23 +4,27 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-/* Appends text to out, control bytes and DEL as \xNN, so that a message is one line whatever a file name holds. */
+#include "analyzer/base/utf8.h"
+
+/* Appends text to out; control characters, marks that turn or hide text, and what is no UTF-8 as \xNN, so that a
+ * message is one harmless line whatever a file or its name holds. */
 static void append_printable(char *out, size_t size, const char *text)
 {
-	size_t n = 0;
+	size_t n = strnlen(out, size), len = strlen(text), used;
+	uint32_t cp;
 
-	while (n < size && out[n])
-		n++;
-	for (; *text && n + 5 < size; text++) {
-		unsigned char c = (unsigned char)*text;
+	for (; len; text += used, len -= used) {
+		bool plain;
 
-		if (c < 0x20 || c == 0x7f)
-			n += (size_t)snprintf(out + n, size - n, "\\x%02x", c);
-		else
-			out[n++] = (char)c;
+		used = wi_utf8_next(text, len, &cp);
+		plain = cp != WI_UTF8_INVALID && !wi_utf8_unsafe(cp);
+		if (n + used * (plain ? 1 : 4) >= size)
+			break;
+		for (size_t i = 0; i < used; i++)
+			n += (size_t)snprintf(out + n, size - n, plain ? "%c" : "\\x%02x", (unsigned char)text[i]);
 	}
-	out[n] = '\0';
 }
 
 bool wi_err_set(struct wi_err *err, enum wi_err_code code, const char *fmt, ...)

@@ -236,28 +236,23 @@ static bool clusters_matter(const struct wakeif_topology *t)
 static bool draw_llc(struct picture *p, uint32_t llc, int indent, struct wi_err *err)
 {
 	const struct wakeif_topology *t = p->t;
-	uint32_t cpu = first_cpu(t, WAKEIF_LLC, llc), last_core = UINT32_MAX;
+	uint32_t first = first_cpu(t, WAKEIF_LLC, llc), last = UINT32_MAX;
 	bool clusters = clusters_matter(t);
 
 	fprintf(p->out, "%*sLLC %" PRIu32 "  CPUs ", indent, "", llc);
 	if (!draw_list(p, t->span[WAKEIF_LLC][llc], err))
 		return false;
-	fprintf(p->out, "  llc_size %" PRIu32 "\n%*s", t->llc_size[cpu], indent + 2, "");
+	fprintf(p->out, "  llc_size %" PRIu32 "\n%*s", t->llc_size[first], indent + 2, "");
 	p->column = (size_t)indent + 2;
-	for (uint32_t core = 0; core < t->nr_groups[WAKEIF_CORE]; core++) {
-		uint32_t c = first_cpu(t, WAKEIF_CORE, core);
+	wi_mask_for_each (cpu, t->span[WAKEIF_LLC][llc], t->nr_words) {
+		uint32_t core = t->group[WAKEIF_CORE][cpu];
 
-		if (t->group[WAKEIF_LLC][c] != llc)
+		if (first_cpu(t, WAKEIF_CORE, core) != cpu)
 			continue;
-		if (last_core != UINT32_MAX) {
-			uint32_t l = first_cpu(t, WAKEIF_CORE, last_core);
-			bool same = t->group[WAKEIF_CLUSTER][l] == t->group[WAKEIF_CLUSTER][c];
-
-			if (clusters && !same)
-				draw_text(p, "|", indent + 2);
-		}
+		if (clusters && last != UINT32_MAX && t->group[WAKEIF_CLUSTER][last] != t->group[WAKEIF_CLUSTER][cpu])
+			draw_text(p, "|", indent + 2);
 		draw_core(p, core, indent + 2);
-		last_core = core;
+		last = cpu;
 	}
 	putc('\n', p->out);
 	return true;
@@ -280,9 +275,12 @@ static bool draw_offline(struct picture *p, struct wi_err *err)
 
 	if (!off)
 		return wi_err_nomem(err);
-	for (uint32_t g = 0; g < t->nr_groups[WAKEIF_LLC]; g++)
-		for (uint32_t w = 0; !group_online(t, g) && w < t->nr_words; w++)
+	for (uint32_t g = 0; g < t->nr_groups[WAKEIF_LLC]; g++) {
+		if (group_online(t, g))
+			continue;
+		for (uint32_t w = 0; w < t->nr_words; w++)
 			off[w] |= t->span[WAKEIF_LLC][g][w];
+	}
 	if (!wi_mask_empty(off, t->nr_words)) {
 		fputs("offline: ", p->out);
 		ok = draw_list(p, off, err);

@@ -236,9 +236,15 @@ static const struct wakeif_topology *load_file(const char *path, struct wi_err *
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const struct wakeif_topology *t = NULL;
 	char head[HEAD_BYTES];
+	struct stat st;
 
 	if (fd < 0) {
 		wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
+		return NULL;
+	}
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET, "neither a file nor a folder");
+		close(fd);
 		return NULL;
 	}
 	ssize_t len = pread(fd, head, sizeof(head), 0);

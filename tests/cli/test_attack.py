@@ -6,11 +6,13 @@ import os
 import resource
 import struct
 import subprocess
+import tarfile
 import tempfile
 import unittest
+from io import BytesIO
 
 import evil
-from cli import WAKEIF, Cli
+from cli import WAKEIF, Cli, stacked
 
 SECOND = evil.SECOND
 CPU_SECONDS = 10
@@ -172,6 +174,71 @@ class Data(Attack):
                     pages[i] = evil.u64(first + i * SECOND + 1) + page[8:]
             for args in (("report", "--json"), ("report",), ("events",), ("wakeups",), ("smt",), ("affine",)):
                 self.attack(evil.v6(cpus), *args, "--topology", TWO, status=0)
+
+    def test_nothing_left(self):
+        """All data damaged: that is said, not that there were no events."""
+        cpus = evil.two_cpus()
+        data = evil.v7(cpus, True, chunks=lambda pages: evil.u32(1) + evil.compressed(b"".join(pages), claim=100))
+        self.attack(data, status=3, says="no scheduler events could be read: CPU 0: chunk skipped")
+
+
+class Text(Attack):
+    def test_long_lines(self):
+        """A line of more than 64 KiB: names what it does not read of a sched line, steps over the rest."""
+        lines = stacked().text().splitlines()
+        junk = "\n".join(lines[:4] + ["x" * 5000000] + lines[4:]) + "\n"
+        self.attack(junk.encode(), status=0, name="junk.txt")
+        lines[6] += " " + "y" * 5000000
+        self.attack(("\n".join(lines) + "\n").encode(), status=4, says="rest of a long line", name="long.txt")
+
+    def test_messages_are_harmless(self):
+        hostile = "a\x1b[31m\u009b31m\u202e\u2066\ufeff-1 [000] d... 0.1: sched_switch: prev_comm="
+        text = stacked().text() + hostile + "\n"
+        for data in (text.encode(), text.encode() + b"\x9b31m sched_waking: \xff\n"):
+            for args in (("report",), ("events",), ("wakeups",), ("topology",), ("latency",), ("smt",)):
+                _, out, err = self.attack(data, *args, status=4, name="a\u202eb\u009bc.txt")
+                for text_out in (err, out.decode()):
+                    self.assertNotRegex(text_out, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+class Topology(Attack):
+    def tar(self, files):
+        out = BytesIO()
+        with tarfile.open(fileobj=out, mode="w:gz") as t:
+            for name, content in files.items():
+                info = tarfile.TarInfo("sys/devices/system/cpu/" + name)
+                info.size = len(content)
+                t.addfile(info, BytesIO(content))
+        return out.getvalue()
+
+    def test_many_cpus_each_on_its_own(self):
+        """20,000 CPUs that a list says are there: each an LLC of its own, which were drawn in cubic time."""
+        files = {"online": b"0-19999\n", "present": b"0-1\n"}
+        for cpu in (0, 1):
+            files["cpu%d/topology/core_id" % cpu] = b"0\n"
+            files["cpu%d/topology/physical_package_id" % cpu] = b"0\n"
+            files["cpu%d/topology/thread_siblings_list" % cpu] = b"0-1\n"
+        for args in (("topology",), ("topology", "--json")):
+            self.attack(self.tar(files), *args, status=0, name="many.tar.gz")
+
+    def test_synthetic_bounds(self):
+        for spec in ("pu:8193", "pu:65535", "pack:100 core:100 pu:2"):
+            self.attack(None, "topology", spec, status=3, says="impossible number of CPUs")
+
+    def test_what_is_no_file(self):
+        os.mkfifo(self.path("fifo"))
+        trace = self.write("t.txt", stacked().text())
+        for source in ("/dev/zero", self.path("fifo")):
+            self.attack(None, "report", "--topology", source, trace, status=3, says="neither a file nor a folder")
+        for command in ("report", "topology"):
+            self.attack(None, command, "/dev/zero", status=3, says="not a trace")
+        # what lies beside a trace is not the user's choice
+        os.mkfifo(self.path("t.tasks"))
+        os.mkfifo(self.path("t.topology.tar.gz"))
+        self.attack(None, "report", trace, status=0)
+
+    def test_topology_of_a_damaged_trace(self):
+        self.attack(evil.v6(evil.two_cpus())[:-evil.PAGE], "topology", status=4, says="file ends before its data")
 
 
 if __name__ == "__main__":

@@ -162,9 +162,13 @@ static void test_wrappers(void **state)
 		expect_error(in_dir("cut"), NULL, WI_EREFUSED, "not a trace");
 	}
 	/* refused, and perhaps only because it is cut: both are said */
-	run_shell("head -c 300000 /dev/zero | gzip -1 -c | head -c 500 > %s/zero.gz", dir);
-	expect_error(in_dir("zero.gz"), NULL, WI_EREFUSED, "damaged or ends early");
-	expect_error(in_dir("zero.gz"), NULL, WI_EREFUSED, "no trace-cmd magic");
+	run_shell("{ echo '<!DOCTYPE html>'; yes x; } | head -c 300000 | gzip -1 -c | head -c 800 > %s/html.gz", dir);
+	expect_error(in_dir("html.gz"), NULL, WI_EREFUSED, "damaged or ends early");
+	expect_error(in_dir("html.gz"), NULL, WI_EREFUSED, "not a trace: no event in");
+	/* what is no trace is not unpacked to its end */
+	run_shell("head -c 3000000 /dev/zero | gzip -1 -c | head -c 6000 > %s/zero.gz", dir);
+	expect_error(in_dir("zero.gz"), &(struct wi_open_opts){ .max_spool_bytes = 100000 }, WI_EREFUSED,
+		     "no trace-cmd magic");
 	/* several members in one file, as logrotate and pigz make them */
 	run_shell("cat %s/w.gz %s/w.gz > %s/two.gz", dir, dir, dir);
 	open_and_count(in_dir("two.gz"), NULL, &o);
