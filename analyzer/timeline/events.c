@@ -149,11 +149,11 @@ static void switch_in_closes(struct wi_timeline *tl, uint32_t c, struct task *ne
 /* next is switched in elsewhere while it is shown running on c: clocks disagree, or c's start was not what its first record says. */
 static void leave_other_cpu(struct wi_timeline *tl, uint32_t c, struct task *next)
 {
-	if (!tl->cpu[c].has_switch) {
-		cpu_unknown(tl, c);
+	bool switched = tl->cpu[c].has_switch;
+
+	cpu_unknown(tl, c);
+	if (!switched)
 		return;
-	}
-	tl_queue_uncount(tl, c, next);
 	next->skew_ns = tl->now_ns;
 	next->skew_cpu = c;
 }

@@ -404,7 +404,7 @@ class Machine:
         c = ev.cpu
         if t.state in ("RUNNABLE", "RUNNING") and t.cpu != c:
             self.repair("elsewhere")
-            self.doubt_first_record(t, c)
+            self.doubt_other_cpu(t, c)
         elif t.state == "BLOCKED" and not t.waking:
             self.repair("implied_runnable")
         if t.ghost_cpu == c and not t.waking:
@@ -433,10 +433,10 @@ class Machine:
             t.switches_in += 1
         self.set_state(t, "RUNNING", c)
 
-    def doubt_first_record(self, t, c):
-        """Rule 3: the first record of a CPU came late; t, which it names, has run on c before that CPU's own first sched_switch."""
+    def doubt_other_cpu(self, t, c):
+        """Rules 3 and 9: t is shown running on another CPU: what is known of that one is wrong until its next sched_switch."""
         for d in self.cpus.values():
-            if d.number != c and d.current is t and not d.switched:
+            if d.number != c and d.current is t:
                 d.current = None
                 self.lose(d.number)
 
