@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Topology through libhwloc: XML files, synthetic strings, and a live machine whose sysfs cannot be read by ourselves.
  */
+#include <ctype.h>
 #include <hwloc.h>
 #include <stdlib.h>
 
@@ -183,17 +184,37 @@ static uint64_t synthetic_cpus(const char *spec)
 	return cpus;
 }
 
-bool topo_from_synthetic(struct topo_raw *raw, const char *spec, struct wi_err *err)
+/* Numbers in "indexes=": hwloc takes any, and drops the CPU or crashes. */
+static bool indexes_fit(const char *spec)
+{
+	while ((spec = strstr(spec, "indexes=")))
+		for (spec += 8; *spec && *spec != ')'; spec++) {
+			char *end;
+
+			if (!isdigit((unsigned char)*spec))
+				continue;
+			if (strtoull(spec, &end, 10) >= WI_MAX_CPUS)
+				return false;
+			spec = end - 1;
+		}
+	return true;
+}
+
+bool topo_from_synthetic_here(struct topo_raw *raw, const char *spec, size_t len, const char *name, struct wi_err *err)
 {
 	struct session s;
 
+	(void)len;
+	if (!indexes_fit(spec))
+		return wi_err_set(err, WI_EREFUSED, "an impossible CPU number in the synthetic topology \"%.200s\"",
+				  spec);
 	if (synthetic_cpus(spec) > SYNTHETIC_MAX_CPUS)
 		return wi_err_set(err, WI_EREFUSED, "an impossible number of CPUs in the synthetic topology \"%.200s\"",
 				  spec);
 	if (!begin(&s, err))
 		return false;
 	bool ok = !hwloc_topology_set_synthetic(s.h, spec) && !hwloc_topology_load(s.h);
-	ok = ok ? fill(raw, s.h, spec, err)
+	ok = ok ? fill(raw, s.h, name, err)
 		: wi_err_set(err, WI_EREFUSED,
 			     "not a synthetic topology such as \"pack:2 l3:1 core:4 pu:2\", nor a file: \"%.200s\"",
 			     spec);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * XML through hwloc in a child process: the XML readers of hwloc 2.9 crash on damaged files, and a file is nothing to
- * be trusted. The child has no core dump, no voice, and bounded memory and time; it sends what it found through a pipe.
+ * XML and synthetic strings through hwloc in a child process: hwloc 2.9 crashes on damaged files and on numbers out of
+ * range. The child has no core dump, no voice, and bounded memory and time; it sends what it found through a pipe.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -15,8 +16,8 @@
 
 #include "analyzer/topology/raw.h"
 
-#define CHILD_BYTES (2ull << 30)
-#define CHILD_SECONDS 20
+#define CHILD_BYTES (512ull << 20)
+#define CHILD_SECONDS 8
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
@@ -123,8 +124,16 @@ static void limit(int what, rlim_t most)
 	setrlimit(what, &l);
 }
 
+/* What hwloc is to read, and how. */
+struct job {
+	bool (*read)(struct topo_raw *raw, const char *text, size_t len, const char *name, struct wi_err *err);
+	const char *text;
+	size_t len;
+	const char *name, *kind;
+};
+
 /* The child: never returns. */
-static void child(int fd, const char *xml, size_t len, const char *name)
+static void child(int fd, const struct job *job)
 {
 	struct topo_raw raw = { 0 };
 	struct head h = { .ok = false };
@@ -140,7 +149,7 @@ static void child(int fd, const char *xml, size_t len, const char *name)
 	limit(RLIMIT_CPU, CHILD_SECONDS);
 	if (!SANITIZED) /* whose shadow memory is in the terabytes */
 		limit(RLIMIT_AS, CHILD_BYTES);
-	h.ok = topo_from_xml_here(&raw, xml, len, name, &h.err);
+	h.ok = job->read(&raw, job->text, job->len, job->name, &h.err);
 	h.nr_cpus = raw.nr_cpus;
 	h.nr_dist = raw.nr_dist;
 	h.kernel = raw.kernel;
@@ -160,7 +169,7 @@ static bool labels_are_good(const struct topo_raw *raw)
 	return true;
 }
 
-static bool receive(struct topo_raw *raw, struct pipe_end *p, const char *name, struct wi_err *err)
+static bool receive(struct topo_raw *raw, struct pipe_end *p, const struct job *job, struct wi_err *err)
 {
 	struct head h;
 	bool crashed = !get(p, &h, sizeof(h));
@@ -186,10 +195,11 @@ static bool receive(struct topo_raw *raw, struct pipe_end *p, const char *name, 
 			return wi_err_nomem(err);
 		crashed = !each_array(raw, receive_array, p) || !labels_are_good(raw);
 	}
-	return !crashed || wi_err_at(err, WI_EREFUSED, name, WI_NO_OFFSET, "damaged XML topology: hwloc fails on it");
+	return !crashed || wi_err_at(err, WI_EREFUSED, job->name, WI_NO_OFFSET,
+				     "damaged %s topology: hwloc fails on it", job->kind);
 }
 
-bool topo_from_xml(struct topo_raw *raw, const char *xml, size_t len, const char *name, struct wi_err *err)
+static bool in_child(const struct job *job, struct topo_raw *raw, struct wi_err *err)
 {
 	struct pipe_end p = { .until_ms = now_ms() + (CHILD_SECONDS + 1) * 1000 };
 	int fd[2];
@@ -203,13 +213,27 @@ bool topo_from_xml(struct topo_raw *raw, const char *xml, size_t len, const char
 		return wi_err_set(err, WI_EIO, "cannot start a process: %s", strerror(errno));
 	}
 	if (!pid)
-		child(fd[1], xml, len, name);
+		child(fd[1], job);
 	close(fd[1]);
 	p.fd = fd[0];
-	bool ok = receive(raw, &p, name, err);
+	bool ok = receive(raw, &p, job, err);
 	close(fd[0]);
 	kill(pid, SIGKILL); /* done, or no use waiting for */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return ok;
+}
+
+bool topo_from_xml(struct topo_raw *raw, const char *xml, size_t len, const char *name, struct wi_err *err)
+{
+	const struct job job = { topo_from_xml_here, xml, len, name, "XML" };
+
+	return in_child(&job, raw, err);
+}
+
+bool topo_from_synthetic(struct topo_raw *raw, const char *spec, struct wi_err *err)
+{
+	const struct job job = { topo_from_synthetic_here, spec, strlen(spec), spec, "synthetic" };
+
+	return in_child(&job, raw, err);
 }

@@ -86,8 +86,9 @@ bool topo_from_sysfs(struct topo_raw *raw, const struct wi_filetree *tree, struc
 bool topo_from_lscpu(struct topo_raw *raw, const char *text, size_t len, const char *name, struct wi_err *err);
 bool topo_from_synthetic(struct topo_raw *raw, const char *spec, struct wi_err *err);
 bool topo_from_xml(struct topo_raw *raw, const char *xml, size_t len, const char *name, struct wi_err *err);
-bool topo_from_xml_here(struct topo_raw *raw, const char *xml, size_t len, const char *name,
-			struct wi_err *err); /* trusted XML only */
+/* The same in this process, which hwloc may take down. */
+bool topo_from_synthetic_here(struct topo_raw *raw, const char *spec, size_t len, const char *name, struct wi_err *err);
+bool topo_from_xml_here(struct topo_raw *raw, const char *xml, size_t len, const char *name, struct wi_err *err);
 bool topo_from_hwloc_live(struct topo_raw *raw, struct wi_err *err);
 
 /* Kernel's domains from debugfs, /proc/sys/kernel/sched_domain and /proc/schedstat into raw->read (none: left NULL). */

@@ -224,6 +224,9 @@ class Topology(Attack):
     def test_synthetic_bounds(self):
         for spec in ("pu:8193", "pu:65535", "pack:100 core:100 pu:2"):
             self.attack(None, "topology", spec, status=3, says="impossible number of CPUs")
+        for spec in ("pu:4(indexes=4294967295,1,2,3)", "pu:2(indexes=2*4294967295)", "pack:2(indexes=1,99999999999999999999) pu:1"):
+            self.attack(None, "topology", spec, status=3, says="impossible CPU number")
+        self.attack(None, "topology", "pack:2(indexes=1,0) core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", status=0)
 
     def test_what_is_no_file(self):
         os.mkfifo(self.path("fifo"))
