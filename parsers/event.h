@@ -51,8 +51,9 @@ static inline uint32_t wi_event_rank(uint8_t type)
 
 /*
  * Records that no part of wakeif reads (WI_EV_OTHER) still prove two things: their CPU had moved on, and who was
- * current there. A parser therefore delivers the first of every unbroken run of such records on a CPU, and again
- * when common_pid changes within the run. Records of the ftrace system itself (function, function_graph, kernel_stack,
+ * current there. A parser therefore delivers at least the first of every unbroken run of such records on a CPU, and
+ * again when common_pid changes within the run; one that does not look ahead delivers them all, since the last one tells
+ * where a gap begins. Records of the ftrace system itself (function, function_graph, kernel_stack,
  * user_stack, bprint, bputs, ...) are never delivered: they may be written in the middle of a wakeup.
  * sched_switch is written before the kernel changes "current": other records (tlb_flush, x86_fpu_*, hrtimer_start) that
  * follow it on its CPU and still carry its prev_pid prove nothing; they are not delivered, hrtimer_start without WI_KNOWN_COMMON_PID.

@@ -29,8 +29,6 @@ struct cpu_run {
 	uint64_t lost; /* of lost-events lines not delivered yet */
 	bool lost_pending;
 	bool lost_number; /* lost is a number; else the line gave none */
-	bool in_other;	  /* the last line was of an event that nobody reads */
-	int32_t other_pid;
 	uint32_t comm_id; /* last name of the task column, to look it up once for a run of lines */
 };
 
@@ -188,7 +186,6 @@ static void lost_event(struct text *t, uint32_t cpu, uint64_t ts, uint64_t offse
 	ev->lost.kind = WI_LOST_MARK;
 	run->lost_pending = false;
 	run->lost = 0;
-	run->in_other = false;
 }
 
 static void add_lost(struct cpu_run *run, uint64_t nr)
@@ -215,14 +212,8 @@ static bool decode(struct text *t, const struct wi_text_head *h, uint32_t type, 
 
 	if (type == WI_TEXT_IGNORE)
 		return false;
-	if (type == WI_EV_OTHER) {
-		if ((run->in_other && run->other_pid == h->pid) || h->pid < 0)
-			return false;
-		run->in_other = true;
-		run->other_pid = h->pid;
-	} else {
-		run->in_other = false;
-	}
+	if (type == WI_EV_OTHER && h->pid < 0)
+		return false;
 	if (!wanted(t, type))
 		return false;
 	memset(ev, 0, sizeof(*ev));

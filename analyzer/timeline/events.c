@@ -141,8 +141,6 @@ static void switch_in_closes(struct wi_timeline *tl, uint32_t c, struct task *ne
 	o->w.run_ns = tl->now_ns;
 	o->w.run_cpu = c;
 	o->w.run_after_pid = tl->cpu[c].prev_pid;
-	if (!o->enqueued)
-		tl_count_repair(tl, &tl->q.repairs.waking_without_wakeup);
 	tl_wakeup_close(tl, o, WI_OUT_RUN);
 }
 
@@ -180,6 +178,9 @@ static void switch_in(struct wi_timeline *tl, uint32_t c, struct task *next)
 		next->pub.throttle_suspected = true;
 	next->ghost = false;
 	next->fresh = false;
+	if (next->awaits_wakeup)
+		tl_count_repair(tl, &tl->q.repairs.waking_without_wakeup);
+	next->awaits_wakeup = false;
 	if (!here)
 		tl_move_inferred(tl, next, c, false);
 	tl_task_seen_on(tl, next, c);
@@ -215,6 +216,8 @@ static void on_switch(struct wi_timeline *tl, const struct wi_event *ev)
 	cpu->cur = NULL;
 	if (prev) {
 		if (prev->pub.state != WI_TASK_RUNNING && prev->skew_cpu != c) { /* first seen, or after a gap: it ran until now */
+			if (prev->wakeup && (prev->pub.state == WI_TASK_RUNNABLE || prev->pub.state == WI_TASK_WAKING))
+				tl_wakeup_close(tl, prev->wakeup, WI_OUT_REPLACED); /* it ran unseen */
 			if (prev->pub.state == WI_TASK_RUNNABLE)
 				tl_wait_end(tl, prev);
 			if (prev->pub.cpu != c)
@@ -265,10 +268,15 @@ static void on_waking(struct wi_timeline *tl, const struct wi_event *ev, const s
 	if (p->unresolved)
 		tl_count_repair(tl, &tl->q.repairs.unresolved);
 	t->pub.prio = ev->wk.prio;
+	if (t->awaits_wakeup)
+		tl_count_repair(tl, &tl->q.repairs.waking_without_wakeup);
+	t->awaits_wakeup = true;
+	if (p->by_migrate) {
+		t->place_ns = p->dec_ns;
+		t->place_cpu = ev->cpu;
+	}
 	if (t->wakeup) {
 		tl_count_repair(tl, &tl->q.repairs.duplicate_waking);
-		if (!t->wakeup->enqueued)
-			tl_count_repair(tl, &tl->q.repairs.waking_without_wakeup);
 		if (t->pub.state == WI_TASK_RUNNABLE || t->pub.state == WI_TASK_WAKING) { /* the wait is that of the first */
 			o->duplicate = true;
 			return;
@@ -348,8 +356,9 @@ static void on_wakeup(struct wi_timeline *tl, const struct wi_event *ev)
 	struct open_wakeup *o = t->wakeup;
 	bool first = o && !o->enqueued;
 
-	if (!o)
+	if (!t->awaits_wakeup && tl->opt.survey->has_waking)
 		tl_count_repair(tl, &tl->q.repairs.wakeup_without_waking);
+	t->awaits_wakeup = false;
 	if (first) {
 		if (o->placement.by_migrate && o->w.chosen_cpu != (uint32_t)ev->wk.target_cpu)
 			tl_count_repair(tl, &tl->q.repairs.target_mismatch);
@@ -410,7 +419,7 @@ static void on_migrate(struct wi_timeline *tl, const struct wi_event *ev)
 		return;
 	if (t->pub.cpu != WI_CPU_NONE && t->pub.cpu != orig)
 		tl_count_repair(tl, &tl->q.repairs.migrate_mismatch);
-	bool placement = t->wakeup && !t->wakeup->enqueued && t->wakeup->placement.by_migrate;
+	bool placement = t->place_ns == ev->ts_ns && t->place_cpu == ev->cpu;
 	if (tl->in_window)
 		t->pub.nr_migrations++;
 	if (t->pub.state == WI_TASK_RUNNABLE) {

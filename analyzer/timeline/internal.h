@@ -23,6 +23,9 @@ struct task {
 	struct task *next_alive, *prev_alive;
 	struct open_wakeup *wakeup; /* the one that its next switch-in closes */
 	bool fresh;		    /* forked, not yet woken */
+	bool awaits_wakeup;	    /* a sched_waking came, its sched_wakeup not yet */
+	uint32_t place_cpu;	    /* the sched_migrate_task of this CPU ... */
+	uint64_t place_ns;	    /* ... with this stamp is part of its wakeup */
 	bool ghost;		    /* UNKNOWN, but known not to be queued */
 	bool counted_sched_idle;   /* counted as SCHED_IDLE while queued */
 	int16_t counted_prio;

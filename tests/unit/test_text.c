@@ -349,6 +349,7 @@ static void test_other(void **state)
 		    " b-2 [000] d... 1.000005: cpu_idle: state=1 cpu_id=0\n"
 		    " b-2 [000] d... 1.000006: irq_handler_exit: irq=28 ret=handled\n",
 		    "1000001000 0 1 td other\n"
+		    "1000002000 0 1 td other\n" /* every one: the last tells where a gap begins */
 		    "1000003000 1 3 td other\n"
 		    "1000004000 0 2 td other\n"
 		    "1000005000 0 2 td cpu_idle 1 cpu=0\n"
