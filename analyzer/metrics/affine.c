@@ -4,37 +4,16 @@
 
 #define BOUNCE_NS 10000000u
 
-static void count(struct wi_affine_part *p, enum wi_distance prev, enum wi_distance waker, bool cross_llc)
-{
-	p->considered++;
-	p->prev[prev]++;
-	p->waker[waker]++;
-	p->cross_llc += cross_llc;
-}
-
 void m_affine_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d)
 {
-	struct m_affine *a = &m->affine;
-
 	if (m_waker_cpu(w) == w->pub.prev_cpu || d->prev_distance >= WI_NR_DISTANCES ||
 	    d->waker_distance >= WI_NR_DISTANCES)
 		return;
-	enum wi_distance prev = (enum wi_distance)d->prev_distance, waker = (enum wi_distance)d->waker_distance;
-	bool cross_llc = !m_same_llc(m->lay.topo, w->pub.prev_cpu, w->chosen_cpu);
-
 	d->affine = true;
-	count(&a->r.all, prev, waker, cross_llc);
-	count(&a->r.by_context[w->pub.context], prev, waker, cross_llc);
-	a->r.matrix[prev][waker]++;
+	m->affine.context[w->pub.context].matrix[d->prev_distance][d->waker_distance]++;
 }
 
 /* ---- bounce: a watch on the task, one for each wakeup that took it off its LLC less than 10 ms ago ---- */
-
-static void bounced(struct wi_metrics *m, uint8_t context)
-{
-	m->affine.r.all.bounce++;
-	m->affine.r.by_context[context].bounce++;
-}
 
 static void watch(struct wi_metrics *m, struct m_task *t, uint32_t llc, uint8_t context, uint64_t run_ns)
 {
@@ -68,11 +47,11 @@ static void release(struct m_affine *a, uint32_t i)
 	a->free_head = i + 1;
 }
 
-void m_affine_switched_in(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, uint32_t task)
+void m_affine_switched_in(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, struct m_task *t)
 {
 	struct m_affine *a = &m->affine;
 	uint32_t llc = m->lay.topo->group[WAKEIF_LLC][cpu];
-	uint32_t *at = &m->tasks.task[task].bounce;
+	uint32_t *at = &t->bounce;
 
 	while (*at != NONE) {
 		uint32_t i = *at;
@@ -83,16 +62,14 @@ void m_affine_switched_in(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, u
 			continue;
 		}
 		if (!over)
-			bounced(m, a->node[i].context);
+			a->context[a->node[i].context].bounce++;
 		*at = a->node[i].next;
 		release(a, i);
 	}
 }
 
-void m_affine_task_gone(struct wi_metrics *m, uint32_t task)
+void m_affine_task_gone(struct wi_metrics *m, struct m_task *t)
 {
-	struct m_task *t = &m->tasks.task[task];
-
 	while (t->bounce != NONE) {
 		uint32_t i = t->bounce;
 
@@ -101,40 +78,44 @@ void m_affine_task_gone(struct wi_metrics *m, uint32_t task)
 	}
 }
 
-void m_affine_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_outcome outcome, uint32_t task)
+void m_affine_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_outcome outcome, struct m_task *t)
 {
-	const struct wakeif_topology *t = m->lay.topo;
+	const struct wakeif_topology *topo = m->lay.topo;
+	struct m_affine_context *c = &m->affine.context[w->pub.context];
 	uint64_t start = wi_wakeup_start_ns(w);
 
 	if (outcome != WI_OUT_RUN)
 		return;
 	if (start <= w->run_ns)
-		m_hist_add(m, &m->affine.r.by_context[w->pub.context].latency, w->run_ns - start);
-	if (m_same_llc(t, w->pub.prev_cpu, w->chosen_cpu) || w->run_cpu >= m->lay.nr_cpus)
+		m_hist_add(m, &c->latency, w->run_ns - start);
+	if (m_same_llc(topo, w->pub.prev_cpu, w->chosen_cpu) || w->run_cpu >= m->lay.nr_cpus)
 		return;
-	if (m_same_llc(t, w->pub.prev_cpu, w->run_cpu))
-		bounced(m, w->pub.context);
-	else if (task != NONE)
-		watch(m, &m->tasks.task[task], t->group[WAKEIF_LLC][w->pub.prev_cpu], w->pub.context, w->run_ns);
+	if (m_same_llc(topo, w->pub.prev_cpu, w->run_cpu))
+		c->bounce++;
+	else if (t)
+		watch(m, t, topo->group[WAKEIF_LLC][w->pub.prev_cpu], w->pub.context, w->run_ns);
 }
 
 void m_affine_fini(struct wi_metrics *m)
 {
 	free(m->affine.node);
-	wi_affine_results_fini(&m->affine.r);
-}
-
-bool m_affine_finish(struct wi_metrics *m, struct wi_results *r)
-{
-	r->affine = m->affine.r; /* with its memory */
-	m->affine.r = (struct wi_affine_results){ 0 };
 	for (int c = 0; c < WAKEIF_NR_CONTEXTS; c++)
-		if (!wi_hist_merge(&r->affine.all.latency, &r->affine.by_context[c].latency))
-			return false;
-	return true;
+		wi_hist_fini(&m->affine.context[c].latency);
 }
 
-/* ---- results ---- */
+static void add_matrix(struct wi_affine_results *r, struct wi_affine_part *part,
+		       uint64_t n[WI_NR_DISTANCES][WI_NR_DISTANCES])
+{
+	for (int prev = 0; prev < WI_NR_DISTANCES; prev++) {
+		for (int waker = 0; waker < WI_NR_DISTANCES; waker++) {
+			part->considered += n[prev][waker];
+			part->prev[prev] += n[prev][waker];
+			part->waker[waker] += n[prev][waker];
+			part->cross_llc += prev > WI_DIST_LLC ? n[prev][waker] : 0;
+			r->matrix[prev][waker] += n[prev][waker];
+		}
+	}
+}
 
 static bool merge_part(struct wi_affine_part *into, const struct wi_affine_part *from)
 {
@@ -147,6 +128,24 @@ static bool merge_part(struct wi_affine_part *into, const struct wi_affine_part 
 	}
 	return wi_hist_merge(&into->latency, &from->latency);
 }
+
+bool m_affine_finish(struct wi_metrics *m, struct wi_results *r)
+{
+	for (int i = 0; i < WAKEIF_NR_CONTEXTS; i++) {
+		struct m_affine_context *c = &m->affine.context[i];
+		struct wi_affine_part *part = &r->affine.by_context[i];
+
+		add_matrix(&r->affine, part, c->matrix);
+		part->bounce = c->bounce;
+		part->latency = c->latency; /* with its memory */
+		c->latency = (struct wi_hist){ 0 };
+		if (!merge_part(&r->affine.all, part))
+			return false;
+	}
+	return true;
+}
+
+/* ---- results ---- */
 
 bool wi_affine_results_merge(struct wi_affine_results *into, const struct wi_affine_results *from)
 {

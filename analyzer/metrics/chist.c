@@ -6,7 +6,7 @@
 
 #include "analyzer/metrics/results.h"
 
-enum { LIST, DENSE, WIDE }; /* wi_chist.form */
+enum { LIST = WI_CHIST_LIST, DENSE = WI_CHIST_DENSE, WIDE = WI_CHIST_WIDE };
 
 #define LIST_MAX 256u
 
@@ -112,18 +112,8 @@ static bool list_add(struct wi_chist *h, uint32_t bucket)
 	return true;
 }
 
-bool wi_chist_add(struct wi_chist *h, uint64_t ns)
+bool wi_chist_add_slowly(struct wi_chist *h, uint64_t ns, uint32_t bucket)
 {
-	uint32_t bucket = wi_hist_index(ns), at = bucket - h->base;
-
-	if (h->form == DENSE && at < h->cap && h->count < UINT32_MAX) { /* as a rule; so no bucket can overflow */
-		((uint32_t *)h->data)[at]++;
-		h->min_ns = ns < h->min_ns ? ns : h->min_ns;
-		h->max_ns = ns > h->max_ns ? ns : h->max_ns;
-		h->count++;
-		h->sum_ns += ns;
-		return true;
-	}
 	if (h->form == LIST && h->count == LIST_MAX && !to_dense(h))
 		return false;
 	if (!(h->form == LIST ? list_add(h, bucket) : dense_count(h, bucket, 1)))

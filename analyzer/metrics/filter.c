@@ -34,6 +34,7 @@ bool m_filter_init(struct wi_metrics *m, struct wi_err *err)
 	struct m_filter *f = &m->filter;
 
 	f->cpus = m->opt.filter_cpus;
+	f->any = f->cpus || m->opt.nr_filter_pids || m->opt.filter_comm;
 	if (m->opt.nr_filter_pids) {
 		f->pids = malloc(m->opt.nr_filter_pids * sizeof(*f->pids));
 		if (!f->pids)

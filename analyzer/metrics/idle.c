@@ -44,27 +44,48 @@ static bool same_groups(const struct wi_metrics *m, int a, int b)
 	return table_nr(m, a) == table_nr(m, b);
 }
 
+static bool init_packages(struct wi_metrics *m)
+{
+	uint32_t nr = m->lay.topo->nr_packages;
+
+	m->idle.package = calloc(nr + 1, sizeof(*m->idle.package));
+	if (!m->idle.package)
+		return false;
+	for (uint32_t c = 0; c < m->lay.nr_cpus; c++) {
+		uint32_t p = m->lay.topo->package[c];
+
+		if (p >= nr)
+			continue;
+		m->cpu[c].package = &m->idle.package[p];
+		m->idle.package[p].nr_online += m->cpu[c].online;
+	}
+	return true;
+}
+
 bool m_idle_init(struct wi_metrics *m)
 {
 	struct m_idle *s = &m->idle;
-	uint32_t cpus = m->lay.nr_cpus + 1;
+	uint32_t nr[NR_IDLE_TABLES] = { 0 };
 
-	s->kind = calloc(cpus, sizeof(*s->kind)); /* WI_CPU_UNKNOWN is 0 */
-	s->since_ns = calloc(cpus, sizeof(*s->since_ns));
-	s->ns = calloc(cpus, sizeof(*s->ns));
-	s->package_idle = calloc(m->lay.topo->nr_packages + 1, sizeof(*s->package_idle));
-	s->idle = calloc(m->lay.words + 1, sizeof(*s->idle));
-	if (!s->kind || !s->since_ns || !s->ns || !s->package_idle || !s->idle)
+	if (!init_packages(m))
 		return false;
 	for (int t = 0; t < NR_IDLE_TABLES; t++) {
 		if (t && same_groups(m, t, t - 1)) {
 			s->table[t] = s->table[t - 1];
 			continue;
 		}
-		s->table[t] = calloc(table_nr(m, t) + 1, sizeof(*s->table[t]));
+		nr[t] = table_nr(m, t);
+		s->table[t] = calloc(nr[t] + 1, sizeof(*s->table[t]));
 		if (!s->table[t])
 			return false;
 		init_table(m, t);
+	}
+	for (uint32_t c = 0; c < m->lay.nr_cpus; c++) {
+		struct m_idle_group **at = m->cpu[c].idle_group;
+
+		for (int t = 0; t < NR_IDLE_TABLES; t++)
+			if (table_group(m, t)[c] < nr[t]) /* 0: counted in another table */
+				*at++ = &s->table[t][table_group(m, t)[c]];
 	}
 	return true;
 }
@@ -72,7 +93,7 @@ bool m_idle_init(struct wi_metrics *m)
 void m_idle_start(struct wi_metrics *m, uint64_t start_ns)
 {
 	for (uint32_t c = 0; c < m->lay.nr_cpus; c++)
-		m->idle.since_ns[c] = start_ns;
+		m->cpu[c].kind_since_ns = start_ns;
 	for (int t = 0; t < NR_IDLE_TABLES; t++)
 		for (uint32_t g = 0; g < table_nr(m, t); g++)
 			m->idle.table[t][g].since_ns = start_ns;
@@ -89,11 +110,7 @@ void m_idle_fini(struct wi_metrics *m)
 {
 	struct m_idle *s = &m->idle;
 
-	free(s->kind);
-	free(s->since_ns);
-	free(s->ns);
-	free(s->package_idle);
-	free(s->idle);
+	free(s->package);
 	for (int t = 0; t < NR_IDLE_TABLES; t++)
 		if (!t || s->table[t] != s->table[t - 1])
 			free(s->table[t]);
@@ -109,61 +126,32 @@ static void cstate_leave(uint64_t now_ns, struct m_cstate_cpu *c)
 	c->current = NONE;
 }
 
-static void group_change(struct m_idle_group *g, enum wi_cpu_kind from, enum wi_cpu_kind to, uint64_t now_ns)
+void m_idle_kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, enum wi_cpu_kind kind)
 {
-	g->nr_busy += (to == WI_CPU_BUSY) - (uint32_t)(from == WI_CPU_BUSY);
-	g->nr_unknown += (to == WI_CPU_UNKNOWN) - (uint32_t)(from == WI_CPU_UNKNOWN);
-	enum wi_cpu_kind state = g->nr_busy ? WI_CPU_BUSY : g->nr_unknown ? WI_CPU_UNKNOWN : WI_CPU_IDLE;
-	if (state == g->state)
-		return;
-	g->ns[g->state] += m_elapsed(&g->since_ns, now_ns);
-	g->state = (uint8_t)state;
-}
+	uint32_t busy = (kind == WI_CPU_BUSY) - (uint32_t)(c->kind == WI_CPU_BUSY);
+	uint32_t unknown = (kind == WI_CPU_UNKNOWN) - (uint32_t)(c->kind == WI_CPU_UNKNOWN);
 
-void m_idle_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind)
-{
-	struct m_idle *s = &m->idle;
-	enum wi_cpu_kind from = (enum wi_cpu_kind)s->kind[cpu];
+	c->kind_ns[c->kind] += m_elapsed(&c->kind_since_ns, now_ns);
+	for (struct m_idle_group **at = c->idle_group; *at; at++) {
+		struct m_idle_group *g = *at;
 
-	if (kind == from)
-		return;
-	s->ns[cpu][from] += m_elapsed(&s->since_ns[cpu], now_ns);
-	s->kind[cpu] = (uint8_t)kind;
-	for (int t = 0; t < NR_IDLE_TABLES; t++) {
-		if (t && s->table[t] == s->table[t - 1])
+		g->nr_busy += busy;
+		g->nr_unknown += unknown;
+		uint8_t state = g->nr_busy ? WI_CPU_BUSY : g->nr_unknown ? WI_CPU_UNKNOWN : WI_CPU_IDLE;
+		if (state == g->state)
 			continue;
-		uint32_t g = table_group(m, t)[cpu];
-		if (g < table_nr(m, t))
-			group_change(&s->table[t][g], from, kind, now_ns);
+		g->ns[g->state] += m_elapsed(&g->since_ns, now_ns);
+		g->state = state;
 	}
-	if (kind == WI_CPU_UNKNOWN && s->cstate)
-		cstate_leave(now_ns, &s->cstate[cpu]);
+	if (kind == WI_CPU_UNKNOWN && m->idle.cstate)
+		cstate_leave(now_ns, &m->idle.cstate[c->number]);
 }
 
-bool m_idle_idle_changed(struct wi_metrics *m, uint32_t cpu, bool idle)
+void m_idle_decision(struct wi_metrics *m, const struct wi_wakeup *w)
 {
-	uint32_t p = m->lay.topo->package[cpu];
+	const struct m_package *p = w->chosen_cpu < m->lay.nr_cpus ? m->cpu[w->chosen_cpu].package : NULL;
 
-	if (wi_mask_test(m->idle.idle, cpu) == idle)
-		return false;
-	if (idle)
-		wi_mask_set(m->idle.idle, cpu);
-	else
-		wi_mask_clear(m->idle.idle, cpu);
-
-	if (p < m->lay.topo->nr_packages)
-		m->idle.package_idle[p] += idle ? 1u : -1u;
-	return true;
-}
-
-void m_idle_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d)
-{
-	uint32_t p = w->chosen_cpu < m->lay.nr_cpus ? m->lay.topo->package[w->chosen_cpu] : NONE;
-
-	if (p >= m->lay.topo->nr_packages || !m->lay.package_online[p])
-		return;
-	d->touched_idle_package = m->idle.package_idle[p] == m->lay.package_online[p];
-	m->idle.touched += d->touched_idle_package;
+	m->idle.touched += p && p->nr_online && p->nr_idle == p->nr_online;
 }
 
 static bool cstates_init(struct wi_metrics *m)
@@ -236,9 +224,10 @@ static bool finish_cpus(struct wi_metrics *m, struct wi_idle_table *t, uint64_t 
 
 		if (!m_online(&m->lay, c))
 			continue;
-		m->idle.ns[c][m->idle.kind[c]] += m_elapsed(&m->idle.since_ns[c], end_ns);
+		struct m_cpu *cpu = &m->cpu[c];
+		cpu->kind_ns[cpu->kind] += m_elapsed(&cpu->kind_since_ns, end_ns);
 		snprintf(number, sizeof(number), "%u", c);
-		const uint64_t *ns = m->idle.ns[c];
+		const uint64_t *ns = cpu->kind_ns;
 		t->row[t->nr] =
 			(struct wi_idle_row){ c, strdup(number), ns[WI_CPU_IDLE], ns[WI_CPU_BUSY], ns[WI_CPU_UNKNOWN] };
 		if (!t->row[t->nr++].cpus)

@@ -88,14 +88,18 @@ static uint32_t mask_number(struct wi_metrics *m, const wakeif_word *allowed)
 	return number;
 }
 
-static uint32_t mask_of_task(struct wi_metrics *m, const struct wi_task *task, struct m_task *t)
+/* The task's mask became another one, or was never asked for. */
+static bool ask_mask(struct wi_metrics *m, struct m_task *t)
 {
-	if (t->mask == NONE || t->mask_allowed != task->allowed || t->mask_comm != task->comm) {
-		t->mask = mask_number(m, task->allowed);
-		t->mask_allowed = task->allowed;
-		t->mask_comm = task->comm;
+	t->mask = mask_number(m, t->task->allowed);
+	if (t->mask == NONE) {
+		m->failed = true;
+		return false;
 	}
-	return t->mask;
+	t->mask_allowed = t->task->allowed;
+	t->mask_comm = t->task->comm;
+	t->covers_all = m->waste.mask[t->mask].covers_all;
+	return true;
 }
 
 static bool bag_add(struct m_mask_bag *b, uint32_t mask)
@@ -132,15 +136,15 @@ static void bag_remove(struct m_mask_bag *b, uint32_t mask)
 
 /* ---- setting up ---- */
 
-static void find_groups(struct wi_metrics *m, uint32_t cpu)
+static void find_groups(struct wi_metrics *m, struct m_cpu *c)
 {
-	struct m_waste_cpu *c = &m->waste.cpu[cpu];
+	uint32_t nr = 0;
 
 	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
 		const struct m_level *lv = &m->lay.level[l];
 
-		if (!lv->trivial && lv->group[cpu] < lv->nr_groups)
-			c->group[c->nr_groups++] = &m->waste.level[l].group[lv->group[cpu]];
+		if (!lv->trivial && lv->group[c->number] < lv->nr_groups)
+			c->group_of[nr++] = &m->waste.level[l].group[lv->group[c->number]];
 	}
 }
 
@@ -151,15 +155,10 @@ bool m_waste_init(struct wi_metrics *m)
 
 	s->mask_hash_mask = 63;
 	s->mask_hash = calloc(s->mask_hash_mask + 1, sizeof(*s->mask_hash));
-	s->cpu = calloc(m->lay.nr_cpus + 1, sizeof(*s->cpu));
 	s->restricted_cpus = calloc(m->lay.words + 1, sizeof(*s->restricted_cpus));
 	s->idle = calloc(m->lay.words + 1, sizeof(*s->idle));
-	if (!s->mask_hash || !s->cpu || !s->restricted_cpus || !s->idle)
+	if (!s->mask_hash || !s->restricted_cpus || !s->idle)
 		return false;
-	for (uint32_t c = 0; c < m->lay.nr_cpus; c++) {
-		s->cpu[c].head = NONE;
-		s->cpu[c].candidate = wi_mask_test(m->lay.candidates, c);
-	}
 	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
 		uint32_t nr = m->lay.level[l].nr_groups;
 
@@ -174,7 +173,7 @@ bool m_waste_init(struct wi_metrics *m)
 		}
 	}
 	for (uint32_t c = 0; c < m->lay.nr_cpus; c++)
-		find_groups(m, c);
+		find_groups(m, &m->cpu[c]);
 	s->dirty = calloc(groups + 1, sizeof(*s->dirty));
 	return s->dirty && m_match_init(m);
 }
@@ -199,9 +198,8 @@ void m_waste_fini(struct wi_metrics *m)
 		free(s->level[l].group);
 		free(s->level[l].ended);
 	}
-	for (uint32_t c = 0; s->cpu && c < m->lay.nr_cpus; c++)
-		free(s->cpu[c].restricted.item);
-	free(s->cpu);
+	for (uint32_t c = 0; m->cpu && c < m->lay.nr_cpus; c++)
+		free(m->cpu[c].restricted.item);
 	free(s->restricted_cpus);
 	free(s->idle);
 	free(s->dirty);
@@ -211,8 +209,10 @@ void m_waste_fini(struct wi_metrics *m)
 
 /* ---- changes ---- */
 
-/* Counts of the group changed. Nothing can come of it while no CPU idles or no task waits, and none of it counted
- * before. */
+/*
+ * Counts of the group changed. Nothing can come of it while no CPU idles or no task waits, and none of it counted
+ * before.
+ */
 static inline void touch(struct m_waste *s, struct m_waste_group *g)
 {
 	if (g->dirty || (!g->pairs && !(g->nr_idle && g->nr_wait)))
@@ -221,12 +221,11 @@ static inline void touch(struct m_waste *s, struct m_waste_group *g)
 	s->dirty[s->nr_dirty++] = g;
 }
 
+/* Only while an episode is open: it can end now. */
 static void note_left(struct wi_metrics *m, struct m_left left)
 {
 	struct m_waste *s = &m->waste;
 
-	if (!s->open)
-		return; /* no episode can end now */
 	if (s->nr_left == s->cap_left) {
 		uint32_t cap = s->cap_left ? s->cap_left * 2 : 64;
 		struct m_left *grown = realloc(s->left, cap * sizeof(*grown));
@@ -241,54 +240,29 @@ static void note_left(struct wi_metrics *m, struct m_left left)
 	s->left[s->nr_left++] = left;
 }
 
-void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle)
+void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool idle)
 {
 	struct m_waste *s = &m->waste;
-	struct m_waste_cpu *c = &s->cpu[cpu];
+	uint32_t more = idle ? 1u : -1u;
 
-	if (!c->candidate)
-		return;
-	c->idle = idle;
 	if (idle) {
 		c->idle_since_ns = now_ns;
-		wi_mask_set(s->idle, cpu);
+		wi_mask_set(s->idle, c->number);
 	} else {
-		note_left(m, (struct m_left){ c->idle_since_ns, WI_PID_NONE, WI_NAME_NONE, cpu, NONE });
-		wi_mask_clear(s->idle, cpu);
+		if (s->nr_open)
+			note_left(m, (struct m_left){ c->idle_since_ns, WI_PID_NONE, WI_NAME_NONE, c->number, NONE });
+		wi_mask_clear(s->idle, c->number);
 	}
-	for (uint32_t i = 0; i < c->nr_groups; i++) {
-		c->group[i]->nr_idle += idle ? 1u : -1u;
-		touch(s, c->group[i]);
+	for (struct m_waste_group **g = c->group_of; *g; g++) {
+		(*g)->nr_idle += more;
+		touch(s, *g);
 	}
-}
-
-static void link_waiting(struct wi_metrics *m, uint32_t cpu, uint32_t index)
-{
-	struct m_task *t = &m->tasks.task[index];
-	struct m_waste_cpu *c = &m->waste.cpu[cpu];
-
-	t->wait_prev = NONE;
-	t->wait_next = c->head;
-	if (c->head != NONE)
-		m->tasks.task[c->head].wait_prev = index;
-	c->head = index;
-}
-
-static void unlink_waiting(struct wi_metrics *m, uint32_t cpu, struct m_task *t)
-{
-	if (t->wait_prev != NONE)
-		m->tasks.task[t->wait_prev].wait_next = t->wait_next;
-	else
-		m->waste.cpu[cpu].head = t->wait_next;
-	if (t->wait_next != NONE)
-		m->tasks.task[t->wait_next].wait_prev = t->wait_prev;
 }
 
 /* A waiting task whose mask does not cover the machine, in the groups that its mask does not cover either. */
-static void count_restricted(struct wi_metrics *m, uint32_t cpu, uint32_t mask, bool begins)
+static void count_restricted(struct wi_metrics *m, struct m_cpu *c, uint32_t mask, bool begins)
 {
 	struct m_waste *s = &m->waste;
-	struct m_waste_cpu *c = &s->cpu[cpu];
 	const wakeif_word *words = s->mask[mask].words;
 
 	if (!begins)
@@ -296,11 +270,11 @@ static void count_restricted(struct wi_metrics *m, uint32_t cpu, uint32_t mask, 
 	else if (!bag_add(&c->restricted, mask))
 		m->failed = true;
 	if (c->restricted.nr)
-		wi_mask_set(s->restricted_cpus, cpu);
+		wi_mask_set(s->restricted_cpus, c->number);
 	else
-		wi_mask_clear(s->restricted_cpus, cpu);
-	for (uint32_t i = 0; i < c->nr_groups; i++) {
-		struct m_waste_group *g = c->group[i];
+		wi_mask_clear(s->restricted_cpus, c->number);
+	for (struct m_waste_group **at = c->group_of; *at; at++) {
+		struct m_waste_group *g = *at;
 
 		if (m_mask_covers(m, words, m->lay.level[g->level].span[g->number]))
 			continue;
@@ -312,71 +286,70 @@ static void count_restricted(struct wi_metrics *m, uint32_t cpu, uint32_t mask, 
 	}
 }
 
-static void count_waiting(struct wi_metrics *m, uint32_t cpu, uint32_t mask, bool begins)
+static inline void count_waiting(struct wi_metrics *m, struct m_cpu *c, const struct m_task *t, bool begins)
 {
-	struct m_waste_cpu *c = &m->waste.cpu[cpu];
-	uint32_t tasks = begins ? 1u : -1u;
-	uint32_t cpus = (begins ? c->nr_wait == 0 : c->nr_wait == 1) ? tasks : 0;
+	uint32_t tasks = begins ? 1u : -1u, before = c->nr_wait;
+	uint32_t cpus = before == !begins ? tasks : 0; /* the first one to come, the last one to go */
 
-	c->nr_wait += tasks;
-	for (uint32_t i = 0; i < c->nr_groups; i++) {
-		struct m_waste_group *g = c->group[i];
-
-		g->nr_wait += tasks;
-		g->nr_wcpus += cpus;
-		touch(&m->waste, g);
+	c->nr_wait = before + tasks;
+	for (struct m_waste_group **g = c->group_of; *g; g++) {
+		(*g)->nr_wait += tasks;
+		(*g)->nr_wcpus += cpus;
+		touch(&m->waste, *g);
 	}
-	if (!m->waste.mask[mask].covers_all)
-		count_restricted(m, cpu, mask, begins);
+	if (!t->covers_all)
+		count_restricted(m, c, t->mask, begins);
 }
 
-void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, uint32_t index,
-			bool moved)
+void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t, bool moved)
 {
-	struct m_task *t = &m->tasks.task[index];
+	const struct wi_task *task = t->task;
 
-	if (t->wait_cpu != NONE)
-		m_waste_wait_end(m, index);
+	if (t->wait_cpu)
+		m_waste_wait_end(m, t);
 	if (task->throttle_suspected)
 		return;
-	if (mask_of_task(m, task, t) == NONE) {
-		m->failed = true;
+	if ((t->mask == NONE || t->mask_allowed != task->allowed || t->mask_comm != task->comm) && !ask_mask(m, t))
 		return;
-	}
-	t->wait_cpu = cpu;
+	t->wait_cpu = c;
 	if (!moved) /* else it goes on waiting */
 		t->wait_since_ns = now_ns;
 	t->pid = task->pid;
 	t->comm = task->comm;
-	link_waiting(m, cpu, index);
-	if (m->waste.cpu[cpu].known)
-		count_waiting(m, cpu, t->mask, true);
+	t->wait_prev = NULL;
+	t->wait_next = c->waiting;
+	if (c->waiting)
+		c->waiting->wait_prev = t;
+	c->waiting = t;
+	if (c->kind != WI_CPU_UNKNOWN)
+		count_waiting(m, c, t, true);
 }
 
-void m_waste_wait_end(struct wi_metrics *m, uint32_t index)
+void m_waste_wait_end(struct wi_metrics *m, struct m_task *t)
 {
-	struct m_task *t = &m->tasks.task[index];
-	uint32_t cpu = t->wait_cpu;
+	struct m_cpu *c = t->wait_cpu;
 
-	if (cpu == NONE)
+	if (!c)
 		return; /* was not counted */
-	unlink_waiting(m, cpu, t);
-	t->wait_cpu = NONE;
-	if (!m->waste.cpu[cpu].known)
+	if (t->wait_prev)
+		t->wait_prev->wait_next = t->wait_next;
+	else
+		c->waiting = t->wait_next;
+	if (t->wait_next)
+		t->wait_next->wait_prev = t->wait_prev;
+	t->wait_cpu = NULL;
+	if (c->kind == WI_CPU_UNKNOWN)
 		return;
-	note_left(m, (struct m_left){ t->wait_since_ns, t->pid, t->comm, cpu, t->mask });
-	count_waiting(m, cpu, t->mask, false);
+	if (m->waste.nr_open)
+		note_left(m, (struct m_left){ t->wait_since_ns, t->pid, t->comm, c->number, t->mask });
+	count_waiting(m, c, t, false);
 }
 
 /* What is enqueued on a CPU of which nothing is known may run there: it counts from when the CPU is known again. */
-void m_waste_cpu_known(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool known)
+void m_waste_cpu_known(struct wi_metrics *m, struct m_cpu *c, bool known)
 {
-	struct m_waste_cpu *c = &m->waste.cpu[cpu];
-
-	(void)now_ns;
-	c->known = known;
-	for (uint32_t i = c->head; i != NONE; i = m->tasks.task[i].wait_next)
-		count_waiting(m, cpu, m->tasks.task[i].mask, known);
+	for (const struct m_task *t = c->waiting; t; t = t->wait_next)
+		count_waiting(m, c, t, known);
 }
 
 /* ---- working off ---- */
@@ -440,7 +413,7 @@ static void idle_before(struct wi_metrics *m, const struct m_level *lv, uint32_t
 
 	memset(s->seen, 0, m->lay.words * sizeof(*s->seen));
 	wi_mask_for_each (c, lv->span[g], m->lay.words)
-		if (s->cpu[c].idle && s->cpu[c].idle_since_ns < m->now_ns)
+		if (wi_mask_test(s->idle, c) && m->cpu[c].idle_since_ns < m->now_ns)
 			wi_mask_set(s->seen, c);
 	for (uint32_t i = 0; i < s->nr_left; i++)
 		if (s->left[i].pid == WI_PID_NONE && lv->group[s->left[i].cpu] == g && s->left[i].since_ns < m->now_ns)
@@ -454,12 +427,11 @@ static void name_group(struct wi_metrics *m, uint32_t level, uint32_t g, struct 
 
 	idle_before(m, lv, g);
 	wi_mask_for_each (c, lv->span[g], m->lay.words) {
-		for (uint32_t i = s->cpu[c].known ? s->cpu[c].head : NONE; i != NONE; i = m->tasks.task[i].wait_next) {
-			const struct m_task *t = &m->tasks.task[i];
+		const struct m_cpu *cpu = &m->cpu[c];
 
+		for (const struct m_task *t = cpu->kind == WI_CPU_UNKNOWN ? NULL : cpu->waiting; t; t = t->wait_next)
 			if (t->wait_join_ns < m->now_ns)
 				consider_task(m, n, &(struct m_left){ t->wait_since_ns, t->pid, t->comm, c, t->mask });
-		}
 	}
 	for (uint32_t i = 0; i < s->nr_left; i++)
 		if (s->left[i].pid != WI_PID_NONE && lv->group[s->left[i].cpu] == g)
@@ -467,8 +439,8 @@ static void name_group(struct wi_metrics *m, uint32_t level, uint32_t g, struct 
 	if (n->idle_cpu != WI_CPU_NONE || n->mask == NONE)
 		return; /* the task was named by an earlier group */
 	wi_mask_for_each (c, lv->span[g], m->lay.words)
-		if (s->cpu[c].idle)
-			consider_cpu(m, n, c, s->cpu[c].idle_since_ns);
+		if (wi_mask_test(s->idle, c))
+			consider_cpu(m, n, c, m->cpu[c].idle_since_ns);
 	for (uint32_t i = 0; i < s->nr_left; i++)
 		if (s->left[i].pid == WI_PID_NONE && lv->group[s->left[i].cpu] == g)
 			consider_cpu(m, n, s->left[i].cpu, s->left[i].since_ns);
@@ -501,19 +473,20 @@ static void episode_end(struct wi_metrics *m, uint32_t level, uint64_t end_ns)
 	lv->r.idle_cpu = n.idle_cpu;
 }
 
-static void integrate(struct m_waste_level *lv, uint64_t now_ns)
+static inline void integrate(struct m_waste_level *lv, uint64_t now_ns)
 {
 	uint64_t ns = m_elapsed(&lv->since_ns, now_ns);
 
-	lv->r.wall_ns += lv->pairs ? ns : 0;
+	if (!lv->pairs)
+		return;
+	lv->r.wall_ns += ns;
 	lv->r.cpu_ns += ns * lv->cpu_pairs;
 	lv->r.task_ns += ns * lv->pairs;
 }
 
-/* Works out the pairs of a group; returns whether they changed. */
-static bool settle_group(struct wi_metrics *m, struct m_waste_group *group)
+/* Works out the pairs of a group. */
+static inline void settle_group(struct wi_metrics *m, struct m_waste_group *group)
 {
-	struct m_waste_level *lv = &m->waste.level[group->level];
 	uint32_t pairs = min_u32(group->nr_idle, group->nr_wait);
 	uint32_t cpu_pairs = min_u32(group->nr_idle, group->nr_wcpus);
 
@@ -521,46 +494,48 @@ static bool settle_group(struct wi_metrics *m, struct m_waste_group *group)
 	if (group->nr_restricted && pairs)
 		m_match_group(m, group, &pairs, &cpu_pairs);
 	if (pairs == group->pairs && cpu_pairs == group->cpu_pairs)
-		return false;
+		return;
+	struct m_waste_level *lv = &m->waste.level[group->level];
 	integrate(lv, m->now_ns);
+	lv->changed = true;
 	if (group->pairs && !pairs)
 		lv->ended[lv->nr_ended++] = group->number;
 	lv->pairs += (uint64_t)pairs - group->pairs;
 	lv->cpu_pairs += (uint64_t)cpu_pairs - group->cpu_pairs;
 	group->pairs = pairs;
 	group->cpu_pairs = cpu_pairs;
-	return true;
 }
 
-/* The sums of some levels changed: episodes that begin and end. */
-static void settle_levels(struct wi_metrics *m)
+/* The sums of a level changed: episodes that begin and end. */
+static inline void settle_level(struct wi_metrics *m, uint32_t l)
 {
-	struct m_waste *s = &m->waste;
+	struct m_waste_level *lv = &m->waste.level[l];
+	bool has_pairs = lv->pairs != 0;
 
-	s->open = false;
-	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
-		struct m_waste_level *lv = &s->level[l];
-
-		if (lv->had_pairs && !lv->pairs)
-			episode_end(m, l, m->now_ns);
-		else if (!lv->had_pairs && lv->pairs)
+	lv->changed = false;
+	if (lv->had_pairs != has_pairs) {
+		if (has_pairs)
 			lv->episode_ns = m->now_ns > m->start_ns ? m->now_ns : m->start_ns;
-		lv->had_pairs = lv->pairs != 0;
-		lv->nr_ended = 0;
-		s->open |= lv->had_pairs;
+		else
+			episode_end(m, l, m->now_ns);
+		m->waste.nr_open += has_pairs ? 1u : -1u;
+		lv->had_pairs = has_pairs;
 	}
+	lv->nr_ended = 0;
 }
 
 void m_waste_settle(struct wi_metrics *m)
 {
 	struct m_waste *s = &m->waste;
-	bool changed = false;
 
-	for (uint32_t i = 0; i < s->nr_dirty; i++)
-		changed |= settle_group(m, s->dirty[i]);
-	s->nr_dirty = 0;
-	if (changed)
-		settle_levels(m);
+	if (s->nr_dirty) {
+		for (uint32_t i = 0; i < s->nr_dirty; i++)
+			settle_group(m, s->dirty[i]);
+		s->nr_dirty = 0;
+		for (uint32_t l = 0; l < m->lay.nr_levels; l++)
+			if (s->level[l].changed)
+				settle_level(m, l);
+	}
 	s->nr_left = 0;
 }
 

@@ -178,7 +178,7 @@ static struct wi_hist *histogram_of(struct m_latency *l, const struct wi_wakeup 
 }
 
 void m_latency_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
-		      const struct m_wake *d, uint32_t task)
+		      const struct m_wake *d, struct m_task *t)
 {
 	struct m_latency *l = &m->latency;
 	uint64_t start = wi_wakeup_start_ns(w), wakeup_ns = 0, queue_wait_ns = 0;
@@ -186,26 +186,27 @@ void m_latency_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wak
 
 	count_outcome(&l->wakeups, w, outcome, measured);
 	if (measured) {
-		wakeup_ns = w->run_ns - start;
-		uint32_t index = wi_hist_index(wakeup_ns);
-		m_hist_add_at(m, histogram_of(l, w, d), wakeup_ns, index);
-	}
-	if (measured ? wakeup_ns >= m->longest.least_ns : outcome == WI_OUT_CENSORED && start <= now_ns)
-		m_longest_offer(m, w, measured ? wakeup_ns : now_ns - start, measured ? w->run_ns : now_ns, !measured,
-				task);
-	if (measured && w->enq_ns <= w->run_ns) {
-		queue_wait_ns = w->run_ns - w->enq_ns;
-		m_hist_add(m, &l->r.queue_wait, queue_wait_ns);
-		if (!w->was_running && !w->only_wakeup && w->pub.class_ != WAKEIF_FORK)
-			m_hist_add(m, &l->r.transit, w->enq_ns - w->pub.wake_ns);
-	}
-	if (task != NONE) {
-		struct m_task *t = &m->tasks.task[task];
+		uint32_t index;
 
+		wakeup_ns = w->run_ns - start;
+		index = wi_hist_index(wakeup_ns);
+		m_hist_add_at(m, histogram_of(l, w, d), wakeup_ns, index);
+		if (t && !wi_chist_add_at(&t->latency, wakeup_ns, index))
+			m->failed = true;
+		if (wakeup_ns >= m->longest.least_ns)
+			m_longest_offer(m, w, wakeup_ns, w->run_ns, false, t);
+		if (w->enq_ns <= w->run_ns) {
+			queue_wait_ns = w->run_ns - w->enq_ns;
+			m_hist_add(m, &l->r.queue_wait, queue_wait_ns);
+			if (!w->was_running && !w->only_wakeup && w->pub.class_ != WAKEIF_FORK)
+				m_hist_add(m, &l->r.transit, w->enq_ns - w->pub.wake_ns);
+		}
+	} else if (outcome == WI_OUT_CENSORED && start <= now_ns) {
+		m_longest_offer(m, w, now_ns - start, now_ns, true, t);
+	}
+	if (t) {
 		t->wakeups++;
 		t->queue_wait_ns += queue_wait_ns;
-		if (measured && !wi_chist_add(&t->latency, wakeup_ns))
-			m->failed = true;
 	}
 	if (m->opt.split_cpu) {
 		uint32_t cpu = measured ? w->run_cpu : w->chosen_cpu;

@@ -57,9 +57,23 @@ static void find_threads(struct m_layout *l)
 		if (l->core_threads[g] > l->max_threads)
 			l->max_threads = l->core_threads[g];
 	}
-	for (uint32_t c = 0; c < t->nr_cpus; c++)
-		if (wi_mask_test(t->online, c) && t->package[c] < t->nr_packages)
-			l->package_online[t->package[c]]++;
+}
+
+#define MAX_TABLE_CPUS 256u
+
+static bool make_distances(struct m_layout *l)
+{
+	uint32_t n = l->nr_cpus;
+
+	if (!n || n > MAX_TABLE_CPUS)
+		return true;
+	l->distance = malloc(n * n);
+	if (!l->distance)
+		return false;
+	for (uint32_t a = 0; a < n; a++)
+		for (uint32_t b = 0; b < n; b++)
+			l->distance[a * n + b] = (uint8_t)m_distance_of(l->topo, a, b);
+	return true;
 }
 
 bool m_layout_init(struct m_layout *l, const struct wakeif_topology *topo)
@@ -73,14 +87,13 @@ bool m_layout_init(struct m_layout *l, const struct wakeif_topology *topo)
 	l->core_first = calloc(l->nr_cores + 1, sizeof(*l->core_first));
 	l->core_cpu = calloc(l->nr_cpus + 1, sizeof(*l->core_cpu));
 	l->thread = calloc(l->nr_cpus + 1, sizeof(*l->thread));
-	l->package_online = calloc(topo->nr_packages + 1, sizeof(*l->package_online));
-	if (!l->candidates || !l->core_threads || !l->core_first || !l->core_cpu || !l->thread || !l->package_online)
+	if (!l->candidates || !l->core_threads || !l->core_first || !l->core_cpu || !l->thread)
 		return false;
 	for (uint32_t i = 0; i < l->words; i++)
 		l->candidates[i] = topo->online[i] & ~topo->isolated[i];
 	find_levels(l);
 	find_threads(l);
-	return true;
+	return make_distances(l);
 }
 
 void m_layout_fini(struct m_layout *l)
@@ -90,10 +103,10 @@ void m_layout_fini(struct m_layout *l)
 	free(l->core_first);
 	free(l->core_cpu);
 	free(l->thread);
-	free(l->package_online);
+	free(l->distance);
 }
 
-enum wi_distance m_distance(const struct wakeif_topology *t, uint32_t a, uint32_t b)
+enum wi_distance m_distance_of(const struct wakeif_topology *t, uint32_t a, uint32_t b)
 {
 	if (a >= t->nr_cpus || b >= t->nr_cpus || t->group[WAKEIF_CORE][a] == UINT32_MAX ||
 	    t->group[WAKEIF_CORE][b] == UINT32_MAX)

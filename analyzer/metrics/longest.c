@@ -16,9 +16,12 @@ bool m_longest_init(struct wi_metrics *m)
 	size_t cpus = m->lay.nr_cpus + 1;
 
 	s->stint = calloc(cpus * LONGEST_STINTS, sizeof(*s->stint)); /* touched only as far as it is used */
-	s->nr_stints = calloc(cpus, sizeof(*s->nr_stints));
 	s->cursor = calloc(m->lay.max_threads + 1, sizeof(*s->cursor));
-	return s->stint && s->nr_stints && s->cursor;
+	if (!s->stint || !s->cursor)
+		return false;
+	for (uint32_t c = 0; c < m->lay.nr_cpus; c++)
+		m->cpu[c].stint = &s->stint[(size_t)c * LONGEST_STINTS];
+	return true;
 }
 
 void m_longest_fini(struct wi_metrics *m)
@@ -26,7 +29,6 @@ void m_longest_fini(struct wi_metrics *m)
 	struct m_longest *s = &m->longest;
 
 	free(s->stint);
-	free(s->nr_stints);
 	free(s->hops);
 	free(s->ran);
 	free(s->ran_used);
@@ -35,34 +37,32 @@ void m_longest_fini(struct wi_metrics *m)
 
 /* ---- who ran where ---- */
 
-static inline struct m_stint *stint_at(const struct m_longest *s, uint32_t cpu, uint32_t number)
+static inline struct m_stint *stint_at(const struct m_cpu *c, uint32_t number)
 {
-	return &s->stint[cpu * LONGEST_STINTS + number % LONGEST_STINTS];
+	return &c->stint[number % LONGEST_STINTS];
 }
 
-void m_longest_ran(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind,
-		   const struct wi_task *task)
+void m_longest_ran(struct m_cpu *c, uint64_t now_ns, enum wi_cpu_kind kind, const struct wi_task *task)
 {
-	struct m_longest *s = &m->longest;
-	uint32_t nr = s->nr_stints[cpu];
-	int32_t pid = kind == WI_CPU_IDLE      ? 0
+	uint32_t nr = c->nr_stints;
+	int32_t pid = task		       ? task->pid
+		      : kind == WI_CPU_IDLE    ? 0
 		      : kind == WI_CPU_UNKNOWN ? STINT_UNKNOWN
-		      : task		       ? task->pid
 					       : STINT_NOBODY;
 
-	if (nr && stint_at(s, cpu, nr - 1)->pid == pid)
+	if (nr && c->stint_pid == pid)
 		return;
-	*stint_at(s, cpu, nr) = (struct m_stint){ now_ns, pid, task ? task->comm : WI_NAME_NONE };
-	s->nr_stints[cpu] = nr + 1 == 2 * LONGEST_STINTS ? LONGEST_STINTS : nr + 1; /* goes on turning when full */
+	*stint_at(c, nr) = (struct m_stint){ now_ns, pid, task ? task->comm : WI_NAME_NONE };
+	c->stint_pid = pid;
+	c->nr_stints = nr + 1 == 2 * LONGEST_STINTS ? LONGEST_STINTS : nr + 1; /* goes on turning when full */
 }
 
 void m_longest_renamed(struct wi_metrics *m, const struct wi_task *task)
 {
-	struct m_longest *s = &m->longest;
-	uint32_t cpu = task->cpu, nr = cpu < m->lay.nr_cpus ? s->nr_stints[cpu] : 0;
+	struct m_cpu *c = task->cpu < m->lay.nr_cpus ? &m->cpu[task->cpu] : NULL;
 
-	if (nr && stint_at(s, cpu, nr - 1)->pid == task->pid)
-		stint_at(s, cpu, nr - 1)->comm = task->comm;
+	if (c && c->nr_stints && c->stint_pid == task->pid)
+		stint_at(c, c->nr_stints - 1)->comm = task->comm;
 }
 
 /* A task that no record had named got its name. */
@@ -81,9 +81,9 @@ void m_longest_named(struct wi_metrics *m, const struct wi_task *task)
 }
 
 /* How many of the latest stretches of the CPU are kept. */
-static uint32_t kept(const struct m_longest *s, uint32_t cpu)
+static uint32_t kept(const struct m_cpu *c)
 {
-	return s->nr_stints[cpu] < LONGEST_STINTS ? s->nr_stints[cpu] : LONGEST_STINTS;
+	return c->nr_stints < LONGEST_STINTS ? c->nr_stints : LONGEST_STINTS;
 }
 
 /* ---- where a task waited before it was moved ---- */
@@ -108,10 +108,8 @@ static uint32_t hops_take(struct m_longest *s)
 	return s->nr_hops++;
 }
 
-void m_longest_moved(struct wi_metrics *m, uint32_t index)
+void m_longest_moved(struct wi_metrics *m, struct m_task *t)
 {
-	struct m_task *t = &m->tasks.task[index];
-
 	if (t->hops == NONE) {
 		t->hops = hops_take(&m->longest);
 		if (t->hops == NONE) {
@@ -127,10 +125,8 @@ void m_longest_moved(struct wi_metrics *m, uint32_t index)
 	h->hop[h->nr++].cpu = t->queue_cpu;
 }
 
-void m_longest_forget(struct wi_metrics *m, uint32_t index)
+void m_longest_forget(struct wi_metrics *m, struct m_task *t)
 {
-	struct m_task *t = &m->tasks.task[index];
-
 	if (t->hops == NONE)
 		return;
 	m->longest.hops[t->hops].next_free = m->longest.free_hops;
@@ -173,51 +169,50 @@ static void ran_add(struct m_longest *s, const struct m_stint *stint, uint64_t n
 }
 
 /* Adds who ran on cpu in [from, to]; latest first, so that the name is the latest one. */
-static void add_ran(struct wi_metrics *m, struct wait *wait, uint32_t cpu, uint64_t from_ns, uint64_t to_ns)
+static void add_ran(struct wi_metrics *m, struct wait *wait, const struct m_cpu *c, uint64_t from_ns, uint64_t to_ns)
 {
-	struct m_longest *s = &m->longest;
-
-	for (uint32_t i = 1; i <= kept(s, cpu) && to_ns > from_ns; i++) {
-		const struct m_stint *stint = stint_at(s, cpu, s->nr_stints[cpu] - i);
+	for (uint32_t i = 1; i <= kept(c) && to_ns > from_ns; i++) {
+		const struct m_stint *stint = stint_at(c, c->nr_stints - i);
 		uint64_t begin = stint->from_ns > from_ns ? stint->from_ns : from_ns;
 
 		if (begin >= to_ns)
 			continue;
 		if (stint->pid >= 0) {
-			ran_add(s, stint, to_ns - begin);
+			ran_add(&m->longest, stint, to_ns - begin);
 			wait->known_ns += to_ns - begin;
 		}
 		to_ns = begin;
 	}
 }
 
-/* Adds the time in [from, to] in which a sibling of cpu ran the idle task: all siblings are walked back together. */
-static void add_siblings(struct wi_metrics *m, struct wait *wait, uint32_t cpu, uint64_t from_ns, uint64_t to_ns)
+/* The stretch of c that was under way just before to_ns, from the cursor-th latest on; NULL: not kept. */
+static const struct m_stint *stint_before(const struct m_cpu *c, uint32_t *cursor, uint64_t to_ns)
 {
-	struct m_longest *s = &m->longest;
-	uint32_t core = m->lay.topo->group[WAKEIF_CORE][cpu];
-	uint32_t n = core < m->lay.nr_cores ? m->lay.core_threads[core] : 0;
-	const uint32_t *list = n ? &m->lay.core_cpu[m->lay.core_first[core]] : NULL;
+	for (; *cursor <= kept(c); ++*cursor)
+		if (stint_at(c, c->nr_stints - *cursor)->from_ns < to_ns)
+			return stint_at(c, c->nr_stints - *cursor);
+	return NULL;
+}
+
+/* Adds the time in [from, to] in which a sibling of cpu ran the idle task: all siblings are walked back together. */
+static void add_siblings(struct wi_metrics *m, struct wait *wait, const struct m_cpu *c, uint64_t from_ns,
+			 uint64_t to_ns)
+{
+	const struct m_core *core = m_core_of(m, c);
+	uint32_t n = core ? core->nr_threads : 0, *cursor = m->longest.cursor;
 
 	for (uint32_t i = 0; i < n; i++) {
-		s->cursor[i] = 1;
-		wait->siblings |= list[i] != cpu;
+		cursor[i] = 1;
+		wait->siblings |= core->thread[i] != c;
 	}
 	while (to_ns > from_ns) {
 		uint64_t begin = from_ns;
 		bool idle = false, unknown = false;
 
 		for (uint32_t i = 0; i < n; i++) {
-			if (list[i] == cpu)
+			if (core->thread[i] == c)
 				continue;
-			const struct m_stint *stint = NULL;
-			while (s->cursor[i] <= kept(s, list[i])) {
-				stint = stint_at(s, list[i], s->nr_stints[list[i]] - s->cursor[i]);
-				if (stint->from_ns < to_ns)
-					break;
-				stint = NULL;
-				s->cursor[i]++;
-			}
+			const struct m_stint *stint = stint_before(core->thread[i], &cursor[i], to_ns);
 			idle |= stint && stint->pid == 0;
 			unknown |= !stint || stint->pid == STINT_UNKNOWN;
 			if (stint && stint->from_ns > begin)
@@ -235,8 +230,8 @@ static void add_queue(struct wi_metrics *m, struct wait *wait, uint32_t cpu, uin
 {
 	if (cpu >= m->lay.nr_cpus)
 		return;
-	add_ran(m, wait, cpu, from_ns, to_ns);
-	add_siblings(m, wait, cpu, from_ns, to_ns);
+	add_ran(m, wait, &m->cpu[cpu], from_ns, to_ns);
+	add_siblings(m, wait, &m->cpu[cpu], from_ns, to_ns);
 }
 
 static bool ran_longer(const struct m_ran *a, const struct wi_behind *b)
@@ -328,7 +323,7 @@ static int cmp_row(const struct wi_longest_row *a, const struct wi_longest_row *
 }
 
 void m_longest_offer(struct wi_metrics *m, const struct wi_wakeup *w, uint64_t latency_ns, uint64_t end_ns,
-		     bool censored, uint32_t task)
+		     bool censored, const struct m_task *t)
 {
 	struct m_longest *s = &m->longest;
 	bool waited = w->enq_ns <= end_ns;
@@ -358,8 +353,8 @@ void m_longest_offer(struct wi_metrics *m, const struct wi_wakeup *w, uint64_t l
 		m->failed = true;
 		return;
 	}
-	if (waited && task != NONE && m->tasks.task[task].queue_cpu != NONE)
-		tell_wait(m, &row, &m->tasks.task[task], w->enq_ns, end_ns);
+	if (waited && t && t->queue_cpu != NONE)
+		tell_wait(m, &row, t, w->enq_ns, end_ns);
 	if (s->nr < WI_LONGEST)
 		s->nr++;
 	memmove(&s->row[at + 1], &s->row[at], (s->nr - 1 - at) * sizeof(row));

@@ -135,8 +135,8 @@ static uint32_t match_tasks(struct wi_metrics *m, const struct m_waste_group *gr
  * Has the CPU only waiting tasks that do not cover the group? Then row becomes the idle CPUs that any of them may take.
  * *any: whether there are such CPUs.
  */
-static bool only_restricted(struct wi_metrics *m, const struct m_waste_cpu *c, const wakeif_word *span,
-			    wakeif_word *row, bool *any)
+static bool only_restricted(struct wi_metrics *m, const struct m_cpu *c, const wakeif_word *span, wakeif_word *row,
+			    bool *any)
 {
 	uint32_t nr = 0;
 
@@ -165,7 +165,7 @@ static uint32_t match_cpus(struct wi_metrics *m, const wakeif_word *span, uint32
 
 			if (!reserve_rows(m, nr + 1))
 				return 0;
-			if (!only_restricted(m, &s->cpu[i * 64 + (uint32_t)__builtin_ctzll(left)], span, row_of(m, nr),
+			if (!only_restricted(m, &m->cpu[i * 64 + (uint32_t)__builtin_ctzll(left)], span, row_of(m, nr),
 					     &any))
 				continue;
 			nr_free--;

@@ -12,16 +12,17 @@ static inline void advance(struct wi_metrics *m, uint64_t now_ns)
 	m->now_ns = now_ns;
 }
 
-static uint32_t task_index(struct wi_metrics *m, const struct wi_task *task)
+static inline struct m_task *task_of(struct wi_metrics *m, const struct wi_task *task)
 {
-	uint32_t i = m_task_find(&m->tasks, task->id);
+	struct m_task *mine = task->observer;
 
-	if (i != NONE)
-		return i;
-	i = m_task_add(&m->tasks, task->id);
-	if (i == NONE)
+	if (mine)
+		return mine;
+	mine = m_task_add(&m->tasks, task);
+	if (!mine)
 		m->failed = true;
-	return i;
+	((struct wi_task *)task)->observer = mine;
+	return mine;
 }
 
 /* Until a SCHED_IDLE task shows up, idle(c) alone tells which CPUs count as idle. */
@@ -31,87 +32,101 @@ static inline void note_policy(struct wi_metrics *m, const struct wi_task *task)
 		m->missed.sched_idle_seen = true;
 }
 
+static void kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, enum wi_cpu_kind kind,
+			 struct m_task *t, uint32_t group)
+{
+	if (c->kind == WI_CPU_UNKNOWN || kind == WI_CPU_UNKNOWN)
+		m_waste_cpu_known(m, c, kind != WI_CPU_UNKNOWN);
+	if (c->online) {
+		if (m->lay.max_threads > 1)
+			m_smt_kind_changed(m, now_ns, c, kind, t, group);
+		m_idle_kind_changed(m, now_ns, c, kind);
+	}
+	c->kind = (uint8_t)kind;
+}
+
 static void on_cpu_changed(void *ctx, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind, const struct wi_task *task)
 {
 	struct wi_metrics *m = ctx;
-	uint32_t index = NONE, group = 0;
+	struct m_cpu *c = &m->cpu[cpu];
+	struct m_task *t = NULL;
+	uint32_t group = 0;
 
 	advance(m, now_ns);
-	if (m->waste.cpu[cpu].known != (kind != WI_CPU_UNKNOWN))
-		m_waste_cpu_known(m, now_ns, cpu, kind != WI_CPU_UNKNOWN);
 	if (kind == WI_CPU_BUSY && task) {
-		index = task_index(m, task);
-		if (index != NONE)
-			m->tasks.task[index].wait_left_ns = WI_TIME_UNKNOWN; /* it ran */
-	}
-	m->missed.coming[cpu].pid = 0;
-	m_longest_ran(m, now_ns, cpu, kind, task);
-	if (!m_online(&m->lay, cpu))
-		return;
-	if (index != NONE && m->tasks.task[index].bounce != NONE)
-		m_affine_switched_in(m, now_ns, cpu, index);
-	if (m->lay.max_threads > 1) {
-		if (index != NONE)
-			group = m_smt_group_of(m, task, &m->tasks.task[index]);
-		m_smt_cpu_changed(m, now_ns, cpu, kind, index, group);
-	}
-	m_idle_cpu_changed(m, now_ns, cpu, kind);
-	if (kind == WI_CPU_BUSY && task)
+		t = task_of(m, task);
 		note_policy(m, task);
-	if (m->missed.sched_idle_seen)
-		m_missed_touch(m, now_ns, cpu, false);
+	}
+	if (t) {
+		t->wait_left_ns = WI_TIME_UNKNOWN; /* it ran */
+		if (t->bounce != NONE && c->online)
+			m_affine_switched_in(m, now_ns, cpu, t);
+		group = m_smt_group_of(m, task, t);
+	}
+	c->coming.pid = 0;
+	m_longest_ran(c, now_ns, kind, task);
+	if (c->kind != kind)
+		kind_changed(m, now_ns, c, kind, t, group);
+	else if (c->online && m->lay.max_threads > 1)
+		m_smt_task_changed(m, now_ns, c, t, group);
+	if (m->missed.sched_idle_seen && c->online)
+		m_missed_touch(m, now_ns, c, false);
 }
 
 static void on_idle_changed(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle)
 {
 	struct wi_metrics *m = ctx;
+	struct m_cpu *c = &m->cpu[cpu];
+	struct m_core *core = c->core;
 
 	advance(m, now_ns);
-	if (!m_online(&m->lay, cpu) || !m_idle_idle_changed(m, cpu, idle))
+	if (c->idle == idle || !core)
 		return;
-	m_missed_touch(m, now_ns, cpu, false);
-	m_missed_core_touch(m, cpu, idle);
-	m_waste_idle_changed(m, now_ns, cpu, idle);
-	if (m->lay.max_threads > 1)
-		m_smt_idle_changed(m, now_ns, cpu, idle);
+	c->idle = idle;
+	if (c->package)
+		c->package->nr_idle += idle ? 1u : -1u;
+	m_missed_touch(m, now_ns, c, false);
+	if (idle ? ++core->nr_idle == core->nr_threads : core->nr_idle-- == core->nr_threads) {
+		m_missed_core_idle(m, core, idle);
+		if (m->lay.max_threads > 1)
+			m_smt_core_idle(m, now_ns, core);
+	}
+	if (c->candidate)
+		m_waste_idle_changed(m, now_ns, c, idle);
 }
 
-static void wait_begins(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, uint32_t index)
+static inline void wait_begins(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t)
 {
-	struct m_task *t = &m->tasks.task[index];
 	bool moved = t->wait_left_ns == now_ns;
 
 	if (moved)
-		m_longest_moved(m, index);
+		m_longest_moved(m, t);
 	else if (t->hops != NONE)
-		m_longest_forget(m, index);
-	m_waste_wait_begin(m, now_ns, cpu, task, index, moved);
-	t->queue_cpu = cpu;
+		m_longest_forget(m, t);
+	m_waste_wait_begin(m, now_ns, c, t, moved);
+	t->queue_cpu = c->number;
 	t->wait_join_ns = now_ns;
 	t->wait_left_ns = WI_TIME_UNKNOWN;
-}
-
-static void wait_ends(struct wi_metrics *m, uint64_t now_ns, uint32_t index)
-{
-	m_waste_wait_end(m, index);
-	m->tasks.task[index].wait_left_ns = now_ns;
 }
 
 static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, int delta)
 {
 	struct wi_metrics *m = ctx;
-	uint32_t index = task_index(m, task);
+	struct m_cpu *c = &m->cpu[cpu];
+	struct m_task *t = task_of(m, task);
 
 	advance(m, now_ns);
-	if (index == NONE)
+	if (!t)
 		return;
-	if (delta > 0)
-		wait_begins(m, now_ns, cpu, task, index);
-	else
-		wait_ends(m, now_ns, index);
+	if (delta > 0) {
+		wait_begins(m, now_ns, c, t);
+	} else {
+		m_waste_wait_end(m, t);
+		t->wait_left_ns = now_ns;
+	}
 	note_policy(m, task);
-	if (m->missed.sched_idle_seen && m_online(&m->lay, cpu))
-		m_missed_touch(m, now_ns, cpu, delta < 0);
+	if (m->missed.sched_idle_seen && c->online)
+		m_missed_touch(m, now_ns, c, delta < 0);
 }
 
 /* ---- wakeups ---- */
@@ -133,17 +148,24 @@ static struct m_wake *wake_at(struct wi_metrics *m, uint32_t slot)
 	return &m->wake[slot];
 }
 
-static void wake_begin(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d)
+static inline void wake_begin(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d)
 {
-	*d = (struct m_wake){ .row = WI_MISSED_NONE,
-			      .placement = WI_PLACED_UNKNOWN,
-			      .prev_distance = WI_DIST_UNKNOWN,
-			      .waker_distance = WI_DIST_UNKNOWN,
-			      .ran_pid = -1,
-			      .ran_comm = WI_NAME_NONE,
-			      .comm = WI_NAME_NONE,
-			      .watch = { { .cpu = NONE }, { .cpu = NONE } } };
-	d->counts = w->in_window && m_filter_match(m, w);
+	static const struct m_wake fresh = {
+		.row = WI_MISSED_NONE,
+		.placement = WI_PLACED_UNKNOWN,
+		.prev_distance = WI_DIST_UNKNOWN,
+		.waker_distance = WI_DIST_UNKNOWN,
+		.ran_pid = -1,
+		.ran_comm = WI_NAME_NONE,
+		.comm = WI_NAME_NONE,
+	};
+
+	memcpy(d, &fresh, offsetof(struct m_wake, watch));
+	for (int i = 0; i < NR_WATCHES; i++) {
+		d->watch[i].cpu = NONE;
+		d->watch[i].linked = false;
+	}
+	d->counts = w->in_window && (!m->filter.any || m_filter_match(m, w));
 	d->decided = d->counts && w->pub.class_ == WAKEIF_SELECT;
 }
 
@@ -160,13 +182,13 @@ static void on_decision(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 	if (d->decided) {
 		m_missed_decision(m, w, d);
 		m_affine_decision(m, w, d);
-		m_idle_decision(m, w, d);
+		m_idle_decision(m, w);
 	} else if (m->opt.sink && w->chosen_cpu < m->lay.nr_cpus)
 		m_missed_names(m, w, d);
 	if (m->missed.sched_idle_seen)
 		m_missed_on_its_way(m, now_ns, w);
 	if (w->chosen_cpu < m->lay.nr_cpus)
-		m->missed.coming[w->chosen_cpu] =
+		m->cpu[w->chosen_cpu].coming =
 			(struct m_coming){ w->pub.pid, w->wakee ? w->wakee->comm : WI_NAME_NONE };
 }
 
@@ -230,13 +252,13 @@ static void on_wakeup_closed(void *ctx, uint64_t now_ns, const struct wi_wakeup 
 			m_missed_undecided(m, d);
 	}
 	if (d->counts) {
-		uint32_t task = w->wakee ? task_index(m, w->wakee) : NONE;
+		struct m_task *t = w->wakee ? task_of(m, w->wakee) : NULL;
 
-		m_latency_closed(m, now_ns, w, outcome, d, task);
+		m_latency_closed(m, now_ns, w, outcome, d, t);
 		if (d->decided)
 			m_missed_closed(m, now_ns, w, outcome, d);
 		if (d->affine)
-			m_affine_closed(m, w, outcome, task);
+			m_affine_closed(m, w, outcome, t);
 		if (m->opt.sink)
 			tell_sink(m, now_ns, w, outcome, d);
 	}
@@ -268,16 +290,16 @@ static void named(struct wi_metrics *m, const struct wi_task *task)
 static void on_renamed(void *ctx, uint64_t now_ns, const struct wi_task *task)
 {
 	struct wi_metrics *m = ctx;
-	uint32_t index = m_task_find(&m->tasks, task->id);
+	struct m_task *t = task->observer;
 
 	advance(m, now_ns);
 	m_longest_renamed(m, task);
 	named(m, task);
-	if (index == NONE)
+	if (!t)
 		return;
-	m->tasks.task[index].comm = task->comm;
-	if (m->tasks.task[index].nr_threads)
-		m_smt_renamed(m, now_ns, index, task);
+	t->comm = task->comm;
+	if (t->nr_threads)
+		m_smt_renamed(m, now_ns, t);
 }
 
 static void on_cpu_idle(void *ctx, uint64_t now_ns, uint32_t cpu, uint32_t state)
@@ -291,19 +313,20 @@ static void on_cpu_idle(void *ctx, uint64_t now_ns, uint32_t cpu, uint32_t state
 static void on_task_gone(void *ctx, uint64_t now_ns, const struct wi_task *task)
 {
 	struct wi_metrics *m = ctx;
-	uint32_t index = m_task_find(&m->tasks, task->id);
+	struct m_task *t = task->observer;
 
 	advance(m, now_ns);
-	if (index != NONE) {
-		m_waste_wait_end(m, index);
-		m_longest_forget(m, index);
-		m_smt_task_gone(m, now_ns, index, task->cpu);
-		m_affine_task_gone(m, index);
+	if (t) {
+		m_waste_wait_end(m, t);
+		m_longest_forget(m, t);
+		m_smt_task_gone(m, now_ns, t);
+		m_affine_task_gone(m, t);
 	}
 	named(m, task);
-	m_tasks_gone(m, task, index == NONE ? NULL : &m->tasks.task[index]);
-	if (index != NONE)
-		m_task_del(&m->tasks, index);
+	m_tasks_gone(m, task, t);
+	if (t)
+		m_task_del(&m->tasks, t);
+	((struct wi_task *)task)->observer = NULL;
 }
 
 /* ---- life ---- */
@@ -344,6 +367,27 @@ static void rules_fini(struct wi_metrics *m)
 	free(m->map_pid);
 }
 
+static bool make_cpus(struct wi_metrics *m)
+{
+	const struct m_layout *lay = &m->lay;
+
+	m->cpu = calloc(lay->nr_cpus + 1, sizeof(*m->cpu));
+	if (!m->cpu)
+		return false;
+	for (uint32_t n = 0; n < lay->nr_cpus; n++) {
+		struct m_cpu *c = &m->cpu[n];
+
+		c->number = n;
+		c->online = m_online(lay, n);
+		c->candidate = wi_mask_test(lay->candidates, n);
+		c->watch_head = c->worst_head = NONE;
+		for (uint32_t l = 0; l < lay->nr_levels; l++)
+			if (lay->level[l].group[n] < lay->level[l].nr_groups)
+				c->span[l] = lay->level[l].span[lay->level[l].group[n]];
+	}
+	return true;
+}
+
 struct wi_metrics *wi_metrics_new(const struct wi_metrics_opts *opts, struct wi_err *err)
 {
 	struct wi_metrics *m = calloc(1, sizeof(*m));
@@ -366,9 +410,8 @@ struct wi_metrics *wi_metrics_new(const struct wi_metrics_opts *opts, struct wi_
 		.renamed = on_renamed,
 		.task_gone = on_task_gone,
 	};
-	if (!m_layout_init(&m->lay, opts->topology) || !m_tasktab_init(&m->tasks) || !copy_rules(m) ||
-	    !m_latency_init(m) || !m_longest_init(m) || !m_missed_init(m) || !m_waste_init(m) || !m_smt_init(m) ||
-	    !m_idle_init(m)) {
+	if (!m_layout_init(&m->lay, opts->topology) || !make_cpus(m) || !copy_rules(m) || !m_latency_init(m) ||
+	    !m_longest_init(m) || !m_missed_init(m) || !m_waste_init(m) || !m_smt_init(m) || !m_idle_init(m)) {
 		wi_err_nomem(err);
 		wi_metrics_free(m);
 		return NULL;
@@ -451,6 +494,7 @@ void wi_metrics_free(struct wi_metrics *m)
 	wi_task_results_fini(&m->rows);
 	rules_fini(m);
 	m_layout_fini(&m->lay);
+	free(m->cpu);
 	free(m->wake);
 	wi_results_free(m->results);
 	free(m);

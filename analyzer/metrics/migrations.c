@@ -12,7 +12,7 @@ void m_migrated(struct wi_metrics *m, uint64_t now_ns, uint32_t orig_cpu, uint32
 	r->total++;
 	r->inferred += inferred;
 	r->placement += placement;
-	enum wi_distance d = m_distance(m->lay.topo, orig_cpu, dest_cpu);
+	enum wi_distance d = m_distance(&m->lay, orig_cpu, dest_cpu);
 	if (d == WI_DIST_UNKNOWN)
 		r->distance_unknown++;
 	else

@@ -14,40 +14,25 @@ static const enum wakeif_scope wide_scope[WI_NR_WIDE] = {
 bool m_missed_init(struct wi_metrics *m)
 {
 	struct m_missed *s = &m->missed;
-	uint32_t cpus = m->lay.nr_cpus + 1, words = m->lay.words + 1;
+	uint32_t words = m->lay.words + 1;
 
 	s->r.max_worst = s->max_worst = m->opt.worst_n ? m->opt.worst_n : 20;
 	s->sched_idle_rule = m->opt.kernel_version >= KERNEL_5_4;
-	s->watch_head = malloc(cpus * sizeof(*s->watch_head));
-	s->worst_head = malloc(cpus * sizeof(*s->worst_head));
-	s->core_idle = calloc(m->lay.nr_cores + 1, sizeof(*s->core_idle));
 	s->idle_core = calloc(words, sizeof(*s->idle_core));
 	s->idle = calloc(words, sizeof(*s->idle));
-	s->idle_since_ns = calloc(cpus, sizeof(*s->idle_since_ns));
 	s->scratch_cand = calloc(words, sizeof(*s->scratch_cand));
-	s->coming = calloc(cpus, sizeof(*s->coming));
-	if (!s->watch_head || !s->worst_head || !s->core_idle || !s->idle_core || !s->idle || !s->idle_since_ns ||
-	    !s->scratch_cand || !s->coming)
-		return false;
-	memset(s->watch_head, 0xff, cpus * sizeof(*s->watch_head));
-	memset(s->worst_head, 0xff, cpus * sizeof(*s->worst_head));
-	return true;
+	return s->idle_core && s->idle && s->scratch_cand;
 }
 
 void m_missed_fini(struct wi_metrics *m)
 {
 	struct m_missed *s = &m->missed;
 
-	free(s->watch_head);
-	free(s->worst_head);
 	free(s->worst);
 	free(s->heap);
-	free(s->core_idle);
 	free(s->idle_core);
 	free(s->idle);
-	free(s->idle_since_ns);
 	free(s->scratch_cand);
-	free(s->coming);
 	wi_missed_results_fini(&s->r);
 }
 
@@ -64,25 +49,23 @@ static void watch_link(struct wi_metrics *m, struct m_wake *d, int which, uint32
 	uint32_t number = (uint32_t)(d - m->wake) * NR_WATCHES + (uint32_t)which;
 
 	*w = (struct m_watch){ .cpu = cpu,
-			       .next = m->missed.watch_head[cpu],
+			       .next = m->cpu[cpu].watch_head,
 			       .prev = NONE,
 			       .linked = true,
 			       .since_ns = since_ns,
 			       .until_ns = WI_TIME_UNKNOWN };
 	if (w->next != NONE)
 		watch_at(m, w->next)->prev = number;
-	m->missed.watch_head[cpu] = number;
+	m->cpu[cpu].watch_head = number;
 }
 
 static void watch_unlink(struct wi_metrics *m, struct m_watch *w)
 {
-	if (!w->linked)
-		return;
 	w->linked = false;
 	if (w->prev != NONE)
 		watch_at(m, w->prev)->next = w->next;
 	else
-		m->missed.watch_head[w->cpu] = w->next;
+		m->cpu[w->cpu].watch_head = w->next;
 	if (w->next != NONE)
 		watch_at(m, w->next)->prev = w->prev;
 }
@@ -90,51 +73,41 @@ static void watch_unlink(struct wi_metrics *m, struct m_watch *w)
 void m_missed_unlink(struct wi_metrics *m, struct m_wake *d)
 {
 	for (int i = 0; i < NR_WATCHES; i++)
-		watch_unlink(m, &d->watch[i]);
+		if (d->watch[i].linked)
+			watch_unlink(m, &d->watch[i]);
 }
 
 /* The CPU stopped being idle: all who watch it know. */
-static void watches_end(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
+static void watches_end(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c)
 {
-	while (m->missed.watch_head[cpu] != NONE) {
-		struct m_watch *w = watch_at(m, m->missed.watch_head[cpu]);
+	while (c->watch_head != NONE) {
+		struct m_watch *w = watch_at(m, c->watch_head);
 
 		w->until_ns = now_ns;
 		watch_unlink(m, w);
 	}
-	if (m->missed.worst_head[cpu] != NONE)
-		m_worst_idle_ended(m, now_ns, cpu);
+	if (c->worst_head != NONE)
+		m_worst_idle_ended(m, now_ns, c);
 }
 
-/* The CPU begins or ceases to be idle in the sense of rule 22. */
-static void idle_begins(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
+/* The CPU ceases to be idle in the sense of rule 22. */
+static inline void idle_ends(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c)
+{
+	wi_mask_clear(m->missed.idle, c->number);
+	if (c->watch_head != NONE || c->worst_head != NONE)
+		watches_end(m, now_ns, c);
+}
+
+void m_missed_core_idle(struct wi_metrics *m, const struct m_core *core, bool idle)
 {
 	struct m_missed *s = &m->missed;
 
-	wi_mask_set(s->idle, cpu);
-	s->idle_since_ns[cpu] = now_ns;
-}
-
-static void idle_ends(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
-{
-	wi_mask_clear(m->missed.idle, cpu);
-	watches_end(m, now_ns, cpu);
-}
-
-/* idle(c) changed: rule 23 asks for it on every thread of a core. */
-void m_missed_core_touch(struct wi_metrics *m, uint32_t cpu, bool idle)
-{
-	struct m_missed *s = &m->missed;
-	uint32_t core = m->lay.topo->group[WAKEIF_CORE][cpu], n = m->lay.core_threads[core];
-	const uint32_t *sibling = &m->lay.core_cpu[m->lay.core_first[core]];
-
-	if (idle ? ++s->core_idle[core] < n : s->core_idle[core]-- < n)
-		return;
-	for (uint32_t i = 0; i < n; i++) {
+	s->nr_idle_cores += idle ? 1u : -1u;
+	for (uint32_t i = 0; i < core->nr_threads; i++) {
 		if (idle)
-			wi_mask_set(s->idle_core, sibling[i]);
+			wi_mask_set(s->idle_core, core->thread[i]->number);
 		else
-			wi_mask_clear(s->idle_core, sibling[i]);
+			wi_mask_clear(s->idle_core, core->thread[i]->number);
 	}
 }
 
@@ -146,16 +119,18 @@ static bool is_idle(const struct wi_metrics *m, const struct wakeif_view *v, uin
 }
 
 /* The state of the CPU changed. leaving: a task just left its queue and may be on its way to run there. */
-void m_missed_touch(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool leaving)
+void m_missed_touch(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool leaving)
 {
-	bool idle = is_idle(m, wi_timeline_view(m->tl), cpu);
+	bool idle = is_idle(m, wi_timeline_view(m->tl), c->number);
 
-	if (idle == wi_mask_test(m->missed.idle, cpu))
+	if (idle == wi_mask_test(m->missed.idle, c->number))
 		return;
-	if (idle)
-		idle_begins(m, now_ns, cpu);
-	else if (!leaving)
-		idle_ends(m, now_ns, cpu);
+	if (idle) {
+		wi_mask_set(m->missed.idle, c->number);
+		c->idleish_ns = now_ns;
+	} else if (!leaving) {
+		idle_ends(m, now_ns, c);
+	}
 }
 
 /* The wakee is on its way to a CPU that runs SCHED_IDLE tasks only: no hook tells, as idle(c) does not change. */
@@ -168,7 +143,7 @@ void m_missed_on_its_way(struct wi_metrics *m, uint64_t now_ns, const struct wi_
 
 	if (comes && c < m->lay.nr_cpus && m_online(&m->lay, c) && wi_mask_test(m->missed.idle, c) &&
 	    !wi_mask_test(wi_timeline_view(m->tl)->idle, c))
-		idle_ends(m, now_ns, c);
+		idle_ends(m, now_ns, &m->cpu[c]);
 }
 
 /* ---- the decision ---- */
@@ -176,38 +151,30 @@ void m_missed_on_its_way(struct wi_metrics *m, uint64_t now_ns, const struct wi_
 /* The machine at a decision, seen with the eyes of this wakee. */
 struct sight {
 	const struct wakeif_view *view;
-	const wakeif_word *idle;      /* online ones, by rule 22: SCHED_IDLE-only included where they count */
-	const wakeif_word *idle_core; /* CPUs of idle cores */
-	const wakeif_word *cand;      /* online, allowed, not isolated unless named */
+	const wakeif_word *cand; /* online, allowed, not isolated unless named */
 	uint32_t words;
 };
 
-static void look(struct wi_metrics *m, const struct wi_wakeup *w, struct sight *s)
+static inline void look(struct wi_metrics *m, const struct wi_wakeup *w, struct sight *s)
 {
-	struct m_missed *ms = &m->missed;
 	const wakeif_word *base =
 		w->pub.allowed_source == WAKEIF_ALLOWED_RECORDED ? m->lay.topo->online : m->lay.candidates;
+	wakeif_word *cand = m->missed.scratch_cand;
 
 	s->view = wi_timeline_view(m->tl);
 	s->words = m->lay.words;
-	s->idle = ms->idle;
-	s->idle_core = ms->idle_core;
-	for (uint32_t i = 0; i < s->words; i++)
-		ms->scratch_cand[i] = base[i] & w->pub.allowed[i];
-	s->cand = ms->scratch_cand;
+	s->cand = cand;
+	cand[0] = base[0] & w->pub.allowed[0];
+	for (uint32_t i = 1; i < s->words; i++)
+		cand[i] = base[i] & w->pub.allowed[i];
 }
 
-static const wakeif_word *span_of(const struct wi_metrics *m, enum wakeif_scope scope, uint32_t cpu)
+/* Does a CPU of a & b & c exist? There is at least one word. */
+static inline bool any3(const wakeif_word *a, const wakeif_word *b, const wakeif_word *c, uint32_t words)
 {
-	const struct wakeif_topology *t = m->lay.topo;
-
-	return t->span[scope][t->group[scope][cpu]];
-}
-
-/* Does a CPU of a & b & c exist? */
-static bool any3(const wakeif_word *a, const wakeif_word *b, const wakeif_word *c, uint32_t words)
-{
-	for (uint32_t i = 0; i < words; i++)
+	if (a[0] & b[0] & c[0])
+		return true;
+	for (uint32_t i = 1; i < words; i++)
 		if (a[i] & b[i] & c[i])
 			return true;
 	return false;
@@ -218,7 +185,7 @@ static bool idles_longer(const struct wi_metrics *m, const struct sight *s, uint
 {
 	bool idle_a = wi_mask_test(s->view->idle, a), idle_b = wi_mask_test(s->view->idle, b);
 
-	return idle_a != idle_b ? idle_a : m->missed.idle_since_ns[a] < m->missed.idle_since_ns[b];
+	return idle_a != idle_b ? idle_a : m->cpu[a].idleish_ns < m->cpu[b].idleish_ns;
 }
 
 /* Of pool & span & candidates: the CPU that idles longest, then the lowest. */
@@ -239,23 +206,23 @@ static void watch_missed(struct wi_metrics *m, struct m_wake *d, int which, cons
 		return;
 	if (which == WATCH_RING)
 		d->missed_sched_idle = !wi_mask_test(s->view->idle, best);
-	watch_link(m, d, which, best, m->missed.idle_since_ns[best]);
+	watch_link(m, d, which, best, m->cpu[best].idleish_ns);
 }
 
 /* Rule 21: the nearest ring with an idle candidate. An inner ring that held neither idle nor unknown ones adds nothing.
  */
-static enum wi_missed_row find_ring(struct wi_metrics *m, const struct sight *s, uint32_t c, struct m_wake *d)
+static inline enum wi_missed_row find_ring(struct wi_metrics *m, const struct sight *s, const struct m_cpu *c,
+					   struct m_wake *d)
 {
 	static const enum wi_missed_row row[WAKEIF_NR_SCOPES] = { WI_MISSED_SIBLING, WI_MISSED_CLUSTER, WI_MISSED_LLC,
 								  WI_MISSED_NODE, WI_MISSED_MACHINE };
 
-	for (int scope = WAKEIF_CORE; scope < WAKEIF_NR_SCOPES; scope++) {
-		if (scope && m->lay.level_of[scope] == m->lay.level_of[scope - 1])
-			continue;
-		const wakeif_word *span = span_of(m, (enum wakeif_scope)scope, c);
-		if (any3(s->idle, span, s->cand, s->words)) {
-			watch_missed(m, d, WATCH_RING, s, s->idle, span);
-			return row[scope];
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
+		const wakeif_word *span = c->span[l];
+
+		if (any3(m->missed.idle, span, s->cand, s->words)) {
+			watch_missed(m, d, WATCH_RING, s, m->missed.idle, span);
+			return row[m->lay.level[l].scope];
 		}
 		if (any3(s->view->unknown, span, s->cand, s->words))
 			return WI_MISSED_UNKNOWN;
@@ -264,30 +231,34 @@ static enum wi_missed_row find_ring(struct wi_metrics *m, const struct sight *s,
 }
 
 /* Wide scopes around c that hold an idle core, a bit each. */
-static uint8_t find_idle_cores(const struct wi_metrics *m, const struct sight *s, uint32_t c)
+static uint8_t find_idle_cores(const struct wi_metrics *m, const struct sight *s, const struct m_cpu *c)
 {
 	uint8_t found = 0;
 
-	if (wi_mask_empty(s->idle_core, s->words))
-		return 0;
 	for (int i = 0; i < WI_NR_WIDE; i++)
-		if (found || any3(s->idle_core, span_of(m, wide_scope[i], c), s->cand, s->words))
+		if (found || any3(m->missed.idle_core, c->span[m->lay.level_of[wide_scope[i]]], s->cand, s->words))
 			found |= (uint8_t)(1 << i); /* scopes contain each other */
 	return found;
 }
 
+static inline uint8_t idle_cores(const struct wi_metrics *m, const struct sight *s, const struct m_cpu *c)
+{
+	return m->missed.nr_idle_cores ? find_idle_cores(m, s, c) : 0;
+}
+
 enum sibling_state { SIBLINGS_IDLE, SIBLING_BUSY, SIBLING_UNKNOWN };
 
-static enum sibling_state siblings_of(const struct wi_metrics *m, const struct sight *s, uint32_t c)
+static inline enum sibling_state siblings_of(const struct wi_metrics *m, const struct sight *s, const struct m_cpu *c)
 {
-	uint32_t core = m->lay.topo->group[WAKEIF_CORE][c];
-	const uint32_t *sibling = &m->lay.core_cpu[m->lay.core_first[core]];
+	const struct m_core *core = m_core_of(m, c);
 	enum sibling_state state = SIBLINGS_IDLE;
 
-	for (uint32_t i = 0; i < m->lay.core_threads[core]; i++) {
-		if (sibling[i] == c || wi_mask_test(s->view->idle, sibling[i]))
+	for (uint32_t i = 0; core && i < core->nr_threads; i++) {
+		const struct m_cpu *other = core->thread[i];
+
+		if (other == c || wi_mask_test(s->view->idle, other->number))
 			continue;
-		if (!wi_mask_test(s->view->unknown, sibling[i]))
+		if (!wi_mask_test(s->view->unknown, other->number))
 			return SIBLING_BUSY;
 		state = SIBLING_UNKNOWN;
 	}
@@ -309,7 +280,7 @@ static void note_prev_idle(struct wi_metrics *m, const struct sight *s, const st
 {
 	uint32_t prev = w->pub.prev_cpu, c = w->chosen_cpu;
 
-	if (prev == c || prev >= m->lay.nr_cpus || !wi_mask_test(s->idle, prev) || !wi_mask_test(s->cand, prev))
+	if (prev == c || prev >= m->lay.nr_cpus || !wi_mask_test(m->missed.idle, prev) || !wi_mask_test(s->cand, prev))
 		return;
 	d->prev_idle_elsewhere = true;
 	m->missed.r.prev_idle_elsewhere++;
@@ -321,8 +292,10 @@ static void note_prev_idle(struct wi_metrics *m, const struct sight *s, const st
 						 !m_same_llc(m->lay.topo, prev, c);
 }
 
-static void count_wide(struct wi_missed_cost *cost, uint8_t bits)
+static inline void count_wide(struct wi_missed_cost *cost, uint8_t bits)
 {
+	if (!bits)
+		return;
 	for (int i = 0; i < WI_NR_WIDE; i++)
 		cost[i].count += bits >> i & 1;
 }
@@ -337,11 +310,11 @@ void m_missed_names(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wa
 	d->comm = w->wakee ? w->wakee->comm : WI_NAME_NONE;
 	d->ran_pid = v->cpu[c].curr_pid;
 	d->ran_comm = ran ? ran->comm : WI_NAME_NONE;
-	if (d->ran_pid || wi_mask_test(v->idle, c) || !m->missed.coming[c].pid)
+	if (d->ran_pid || wi_mask_test(v->idle, c) || !m->cpu[c].coming.pid)
 		return;
 	d->ran_waking = true;
-	d->ran_pid = m->missed.coming[c].pid;
-	d->ran_comm = m->missed.coming[c].comm;
+	d->ran_pid = m->cpu[c].coming.pid;
+	d->ran_comm = m->cpu[c].coming.comm;
 }
 
 /* Queued on c, without the wakee itself. */
@@ -353,28 +326,30 @@ static uint32_t nr_running(const struct sight *s, const struct wi_wakeup *w, uin
 	return s->view->cpu[c].nr_running - (itself && s->view->cpu[c].nr_running);
 }
 
-static void placed_on_busy(struct wi_metrics *m, const struct sight *s, const struct wi_wakeup *w, struct m_wake *d)
+static inline void placed_on_busy(struct wi_metrics *m, const struct sight *s, const struct wi_wakeup *w,
+				  struct m_wake *d)
 {
 	struct wi_missed_results *r = &m->missed.r;
-	uint32_t c = w->chosen_cpu;
+	const struct m_cpu *c = &m->cpu[w->chosen_cpu];
 
 	r->queued_on_busy++;
 	r->stalled_queued_on_busy += w->pub.waker_stalled;
 	d->row = (uint8_t)find_ring(m, s, c, d);
-	d->idle_core = find_idle_cores(m, s, c);
+	r->row[d->row].count++;
+	d->idle_core = idle_cores(m, s, c);
 	count_wide(r->queued_while_idle_core, d->idle_core);
 	m_missed_names(m, w, d);
-	if (c != m_waker_cpu(w))
+	if (c->number != m_waker_cpu(w))
 		return;
-	uint32_t running = nr_running(s, w, c);
+	uint32_t running = nr_running(s, w, c->number);
 	r->on_waker_cpu++;
 	r->on_waker_cpu_alone += running == 1;
 	d->stacked = running >= 2 && d->idle_core >> WI_WIDE_MACHINE & 1;
 	r->stacked_on_waker.count += d->stacked;
 }
 
-static void placed_on_idle(struct wi_metrics *m, const struct sight *s, const struct wi_wakeup *w, struct m_wake *d,
-			   enum sibling_state siblings)
+static inline void placed_on_idle(struct wi_metrics *m, const struct sight *s, const struct wi_wakeup *w,
+				  struct m_wake *d, enum sibling_state siblings)
 {
 	struct wi_missed_results *r = &m->missed.r;
 
@@ -386,17 +361,17 @@ static void placed_on_idle(struct wi_metrics *m, const struct sight *s, const st
 	} else {
 		d->ran_pid = 0;
 	}
-	if (siblings == SIBLING_BUSY)
-		d->half_busy = find_idle_cores(m, s, w->chosen_cpu);
+	if (siblings != SIBLING_BUSY)
+		return;
+	d->half_busy = idle_cores(m, s, &m->cpu[w->chosen_cpu]);
 	count_wide(r->half_busy_core, d->half_busy);
 }
 
-static void watch_idle_core(struct wi_metrics *m, const struct sight *s, uint32_t c, struct m_wake *d)
+static void watch_idle_core(struct wi_metrics *m, const struct sight *s, const struct m_cpu *c, struct m_wake *d)
 {
-	uint8_t bits = d->idle_core | d->half_busy;
+	uint32_t scope = wide_scope[__builtin_ctz(d->idle_core | d->half_busy)];
 
-	if (bits)
-		watch_missed(m, d, WATCH_CORE, s, s->idle_core, span_of(m, wide_scope[__builtin_ctz(bits)], c));
+	watch_missed(m, d, WATCH_CORE, s, m->missed.idle_core, c->span[m->lay.level_of[scope]]);
 }
 
 void m_missed_undecided(struct wi_metrics *m, struct m_wake *d)
@@ -411,38 +386,37 @@ void m_missed_undecided(struct wi_metrics *m, struct m_wake *d)
 void m_missed_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d)
 {
 	struct wi_missed_results *r = &m->missed.r;
-	uint32_t c = w->chosen_cpu;
+	const struct m_cpu *c = w->chosen_cpu < m->lay.nr_cpus ? &m->cpu[w->chosen_cpu] : NULL;
 	struct sight s;
 
 	r->allowed[w->pub.allowed_source]++;
 	r->stalled_decided += w->pub.waker_stalled;
-	if (c >= m->lay.nr_cpus || m->lay.topo->group[WAKEIF_CORE][c] == UINT32_MAX) {
+	if (!c || !c->span[0]) {
 		m_missed_undecided(m, d);
 		return;
 	}
 	r->decided++;
 	look(m, w, &s);
-	d->prev_distance = (uint8_t)m_distance(m->lay.topo, w->pub.prev_cpu, c);
-	d->waker_distance = (uint8_t)m_distance(m->lay.topo, m_waker_cpu(w), c);
+	d->prev_distance = (uint8_t)m_distance(&m->lay, w->pub.prev_cpu, c->number);
+	d->waker_distance = (uint8_t)m_distance(&m->lay, m_waker_cpu(w), c->number);
 	note_prev_idle(m, &s, w, d);
-	if (wi_mask_test(s.view->unknown, c)) {
+	if (wi_mask_test(s.view->unknown, c->number)) {
 		d->chosen_unknown = true;
 		d->row = WI_MISSED_UNKNOWN;
 		r->chosen_unknown++;
-	} else {
-		bool idle = wi_mask_test(s.idle, c);
-		enum sibling_state siblings = idle ? siblings_of(m, &s, c) : SIBLING_UNKNOWN;
-
-		if (w->pub.prev_cpu < m->lay.nr_cpus)
-			d->placement = (uint8_t)placement_of(idle, c == w->pub.prev_cpu, siblings);
-		if (idle)
-			placed_on_idle(m, &s, w, d, siblings);
-		else
-			placed_on_busy(m, &s, w, d);
-		watch_idle_core(m, &s, c, d);
+		r->row[WI_MISSED_UNKNOWN].count++;
+		return;
 	}
-	if (d->row != WI_MISSED_NONE)
-		r->row[d->row].count++;
+	bool idle = wi_mask_test(m->missed.idle, c->number);
+	enum sibling_state siblings = idle ? siblings_of(m, &s, c) : SIBLING_UNKNOWN;
+	if (w->pub.prev_cpu < m->lay.nr_cpus)
+		d->placement = (uint8_t)placement_of(idle, c->number == w->pub.prev_cpu, siblings);
+	if (idle)
+		placed_on_idle(m, &s, w, d, siblings);
+	else
+		placed_on_busy(m, &s, w, d);
+	if (d->idle_core | d->half_busy)
+		watch_idle_core(m, &s, c, d);
 }
 
 /* ---- the end of the wakeup ---- */
@@ -460,6 +434,22 @@ static void add_cost(struct wi_metrics *m, struct wi_missed_cost *cost, const st
 	m_hist_add(m, &cost->wait, run_ns - enq_ns);
 	if (watch->cpu != NONE)
 		m_hist_add(m, &cost->avoidable, m_avoidable_ns(watch, enq_ns, run_ns));
+}
+
+/* Rows that a wakeup is in besides its own one; most are in none. */
+static void add_more_costs(struct wi_metrics *m, const struct m_wake *d, uint64_t enq_ns, uint64_t run_ns)
+{
+	struct wi_missed_results *r = &m->missed.r;
+	const struct m_watch *watch = &d->watch[WATCH_CORE];
+
+	for (int i = 0; i < WI_NR_WIDE; i++) {
+		if (d->idle_core >> i & 1)
+			add_cost(m, &r->queued_while_idle_core[i], watch, enq_ns, run_ns);
+		if (d->half_busy >> i & 1)
+			add_cost(m, &r->half_busy_core[i], watch, enq_ns, run_ns);
+	}
+	if (d->stacked)
+		add_cost(m, &r->stacked_on_waker, watch, enq_ns, run_ns);
 }
 
 static void offer_worst(struct wi_metrics *m, const struct wi_wakeup *w, const struct m_wake *d, uint64_t end_ns,
@@ -500,14 +490,8 @@ void m_missed_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wake
 	if (outcome == WI_OUT_RUN) {
 		if (d->row != WI_MISSED_NONE)
 			add_cost(m, &r->row[d->row], &d->watch[WATCH_RING], w->enq_ns, end_ns);
-		for (int i = 0; i < WI_NR_WIDE; i++) {
-			if (d->idle_core >> i & 1)
-				add_cost(m, &r->queued_while_idle_core[i], &d->watch[WATCH_CORE], w->enq_ns, end_ns);
-			if (d->half_busy >> i & 1)
-				add_cost(m, &r->half_busy_core[i], &d->watch[WATCH_CORE], w->enq_ns, end_ns);
-		}
-		if (d->stacked)
-			add_cost(m, &r->stacked_on_waker, &d->watch[WATCH_CORE], w->enq_ns, end_ns);
+		if (d->idle_core | d->half_busy)
+			add_more_costs(m, d, w->enq_ns, end_ns);
 	}
 	if (d->watch[WATCH_RING].cpu != NONE)
 		offer_worst(m, w, d, end_ns, outcome == WI_OUT_CENSORED);

@@ -33,23 +33,30 @@ struct m_layout {
 	uint32_t nr_levels, level_of[WAKEIF_NR_SCOPES];
 	struct m_level level[WAKEIF_NR_SCOPES];
 	uint32_t nr_cores;
-	uint32_t *core_threads;	  /* by core: online CPUs */
-	uint32_t *core_first;	  /* by core: index of its first online CPU in core_cpu */
-	uint32_t *core_cpu;	  /* online CPUs, core by core */
-	uint32_t *thread;	  /* by CPU: index within its core */
-	uint32_t *package_online; /* by package */
+	uint32_t *core_threads; /* by core: online CPUs */
+	uint32_t *core_first;	/* by core: index of its first online CPU in core_cpu */
+	uint32_t *core_cpu;	/* online CPUs, core by core */
+	uint32_t *thread;	/* by CPU: index within its core */
 	uint32_t max_threads;
+	uint8_t *distance; /* of CPUs a, b at a * nr_cpus + b; NULL on machines too large for it */
 };
 
 bool m_layout_init(struct m_layout *l, const struct wakeif_topology *topo);
 void m_layout_fini(struct m_layout *l);
-enum wi_distance m_distance(const struct wakeif_topology *t, uint32_t a, uint32_t b);
+enum wi_distance m_distance_of(const struct wakeif_topology *t, uint32_t a, uint32_t b);
 /* "0-3,8" of mask & also (also may be NULL); malloced, NULL: out of memory. */
 char *m_cpu_list(const wakeif_word *mask, const wakeif_word *also, uint32_t words);
 
 static inline bool m_online(const struct m_layout *l, uint32_t cpu)
 {
 	return wi_mask_test(l->topo->online, cpu);
+}
+
+static inline enum wi_distance m_distance(const struct m_layout *l, uint32_t a, uint32_t b)
+{
+	if (a >= l->nr_cpus || b >= l->nr_cpus || !l->distance)
+		return m_distance_of(l->topo, a, b);
+	return (enum wi_distance)l->distance[a * l->nr_cpus + b];
 }
 
 /* CPU of the waker; NONE where an interrupt on the target's CPU stands for it (rule 16). */
@@ -63,84 +70,74 @@ static inline bool m_same_llc(const struct wakeif_topology *t, uint32_t a, uint3
 	return t->group[WAKEIF_LLC][a] == t->group[WAKEIF_LLC][b];
 }
 
-/* ---- tasktab.c: what the metrics keep of a living task, found by its id ---- */
+/* ---- tasktab.c: what the metrics keep of a living task, at wi_task.observer ---- */
+
+struct m_cpu;
+
+/* Places of m_task.share_ns: run time by what the siblings did. */
+enum m_share { SHARE_CORUN, SHARE_ALONE, SHARE_UNKNOWN, NR_SHARES };
 
 struct m_task {
-	uint32_t id; /* 0: free */
-	int32_t pid;
+	const struct wi_task *task;
+	int32_t pid; /* pid, comm: when it began to wait, or took a new name */
 	uint32_t comm;
 	/* idle_while_waiting.c */
-	uint32_t wait_cpu, wait_next, wait_prev; /* wait_cpu NONE: does not wait, or is not counted */
+	struct m_cpu *wait_cpu; /* NULL: does not wait, or is not counted */
+	struct m_task *wait_next, *wait_prev;
 	uint64_t wait_since_ns;
 	uint64_t wait_join_ns; /* when it joined the queue of queue_cpu */
 	uint64_t wait_left_ns; /* when it left it; WI_TIME_UNKNOWN: it has not, or it ran since. Taken up again at the
 				* same instant it was moved */
-	uint32_t queue_cpu;    /* where it waits, or waited last, counted or not */
+	uint32_t queue_cpu;    /* where it waits, or waited last, counted or not; NONE */
 	uint32_t hops;	       /* longest.c: where it waited before, in the same wait; NONE */
 	uint32_t mask;	       /* number of its affinity mask; NONE: not yet asked */
 	uint32_t mask_comm;    /* name at that time: an inferred mask can change with the name */
 	const wakeif_word *mask_allowed; /* pointer at that time, never followed */
+	bool covers_all;		 /* the mask covers all candidates */
 	/* smt.c */
-	uint32_t nr_threads; /* threads on which it is current: one, or more when clocks disagree */
-	uint32_t group, group_comm;
 	bool group_known;
-	uint64_t corun_ns, alone_ns, smt_unknown_ns;
+	uint32_t nr_threads; /* threads on which it is current: one, or more when clocks disagree */
+	uint64_t share_ns[NR_SHARES];
+	uint32_t group, group_comm;
+	/* affine.c */
+	uint32_t bounce; /* first of its watches; NONE */
 	/* latency.c */
 	uint64_t wakeups, queue_wait_ns;
 	struct wi_chist latency;
-	/* affine.c */
-	uint32_t bounce; /* first of its watches; NONE */
+	struct m_task *next_free;
 };
+
+#define TASKS_PER_BLOCK 64u
 
 struct m_tasktab {
-	struct m_task *task;
-	uint32_t cap, nr_used, free_head; /* free ones are linked by wait_next */
-	uint32_t *hash;			  /* index + 1; 0 empty */
-	uint32_t hash_mask, nr_live;
-	uint32_t last_id, last; /* found last; 0: none */
+	struct m_task **block; /* their addresses stay */
+	uint32_t nr_blocks, cap_blocks;
+	struct m_task *free;
 };
 
-bool m_tasktab_init(struct m_tasktab *t);
 void m_tasktab_fini(struct m_tasktab *t);
-uint32_t m_task_add(struct m_tasktab *t, uint32_t id); /* NONE: out of memory */
-void m_task_del(struct m_tasktab *t, uint32_t index);
-
-static inline uint32_t m_task_find(struct m_tasktab *t, uint32_t id)
-{
-	if (id == t->last_id)
-		return t->last;
-	for (uint32_t h = id & t->hash_mask;; h = (h + 1) & t->hash_mask) {
-		uint32_t i = t->hash[h];
-
-		if (!i)
-			return NONE;
-		if (t->task[i - 1].id != id)
-			continue;
-		t->last_id = id;
-		t->last = i - 1;
-		return i - 1;
-	}
-}
+struct m_task *m_task_add(struct m_tasktab *t, const struct wi_task *task); /* NULL: out of memory */
+void m_task_del(struct m_tasktab *t, struct m_task *task);
 
 /* ---- one open wakeup, by its slot ---- */
 
-struct m_watch {	     /* on a missed CPU: when does it first stop being idle? */
-	uint32_t cpu;	     /* NONE: none */
-	uint32_t next, prev; /* watch numbers: slot * 2 + which */
+struct m_watch {      /* on a missed CPU: when does it first stop being idle? */
+	uint32_t cpu; /* NONE: none */
 	bool linked;
+	uint32_t next, prev; /* watch numbers: slot * 2 + which */
 	uint64_t since_ns, until_ns;
 };
 
 enum { WATCH_RING, WATCH_CORE, NR_WATCHES };
 
 struct m_wake {
-	bool decided; /* SELECT, counts, and its decision was seen */
 	bool seen;    /* its decision was seen */
+	bool decided; /* SELECT, counts, and its decision was seen */
 	bool counts;
-	bool stacked, prev_idle_elsewhere, on_sched_idle_only, chosen_unknown, touched_idle_package, ran_waking;
+	bool stacked, prev_idle_elsewhere, on_sched_idle_only, chosen_unknown, ran_waking;
 	bool missed_sched_idle; /* of WATCH_RING: ran SCHED_IDLE tasks only */
+	bool affine;		/* counts in wake_affine */
 	uint8_t row, idle_core, half_busy, placement, prev_distance, waker_distance;
-	bool affine; /* counts in wake_affine */
 	int32_t ran_pid;
 	uint32_t ran_comm, comm; /* comm: the wakee's at the decision */
 	struct m_watch watch[NR_WATCHES];
@@ -157,20 +154,13 @@ struct m_worst { /* a candidate of worst[] */
 
 struct m_missed {
 	struct wi_missed_results r;
-	uint32_t *watch_head;  /* by CPU: watch number; NONE */
-	uint32_t *worst_head;  /* by CPU: index into worst; NONE */
 	struct m_worst *worst; /* heap order is in heap[]: the least of them first */
 	uint32_t *heap;
 	uint32_t nr_worst, max_worst, nr_unnamed; /* nr_unnamed: rows whose ran has no name yet */
 	wakeif_word *idle;			  /* online CPUs that are idle, or count as idle by rule 22 */
-	uint64_t *idle_since_ns;		  /* by CPU: since when */
-	uint32_t *core_idle;			  /* by core: CPUs that are idle(c) */
-	wakeif_word *idle_core;			  /* CPUs of cores whose online CPUs all are */
+	wakeif_word *idle_core;			  /* CPUs of cores whose online CPUs are all idle(c) */
+	uint32_t nr_idle_cores;
 	wakeif_word *scratch_cand;
-	struct m_coming {
-		int32_t pid; /* 0: none */
-		uint32_t comm;
-	} * coming;	      /* by CPU: wakee of the last decision for it, until the CPU switches */
 	bool sched_idle_rule; /* the kernel is new enough */
 	bool sched_idle_seen; /* and a task of this policy was seen */
 };
@@ -185,12 +175,12 @@ struct m_mask_bag { /* which restricted masks wait here, and how often */
 };
 
 struct m_waste_group {
-	uint32_t nr_idle;	/* idle candidates */
-	uint32_t nr_wait;	/* waiting tasks */
-	uint32_t nr_wcpus;	/* CPUs with waiting tasks */
-	uint32_t nr_restricted; /* waiting tasks whose affinity does not cover the group's candidates */
+	uint32_t nr_idle;  /* idle candidates */
+	uint32_t nr_wait;  /* waiting tasks */
+	uint32_t nr_wcpus; /* CPUs with waiting tasks */
 	uint32_t pairs, cpu_pairs;
-	uint32_t number; /* of the group at its level */
+	uint32_t nr_restricted; /* waiting tasks whose affinity does not cover the group's candidates */
+	uint32_t number;	/* of the group at its level */
 	uint8_t level;
 	bool dirty;
 	struct m_mask_bag restricted;
@@ -201,21 +191,11 @@ struct m_waste_level {
 	uint64_t since_ns;
 	uint64_t pairs, cpu_pairs; /* sums over groups */
 	bool had_pairs;		   /* before the present instant */
+	bool changed;		   /* at the present instant */
 	uint64_t episode_ns;	   /* start of the present one; valid while pairs > 0 */
 	struct wi_waste r;
 	uint32_t *ended; /* groups whose pairs went to 0 at this instant */
 	uint32_t nr_ended;
-};
-
-struct m_waste_cpu {
-	struct m_waste_group *group[WAKEIF_NR_SCOPES]; /* those with more than one online CPU that it belongs to */
-	uint32_t nr_groups;
-	uint32_t head; /* first waiting task; NONE */
-	uint32_t nr_wait;
-
-	struct m_mask_bag restricted; /* masks that do not cover the machine */
-	uint64_t idle_since_ns;
-	bool idle, candidate, known;
 };
 
 struct m_left { /* what ceased at the present instant, for the names of an episode that it ends */
@@ -231,7 +211,6 @@ struct m_mask {
 
 struct m_waste {
 	struct m_waste_level level[WAKEIF_NR_SCOPES];
-	struct m_waste_cpu *cpu;
 	struct m_mask *mask;
 	uint32_t nr_masks, cap_masks;
 	uint32_t *mask_hash; /* number + 1 */
@@ -240,7 +219,7 @@ struct m_waste {
 	wakeif_word *idle;	      /* idle candidates */
 	struct m_waste_group **dirty;
 	uint32_t nr_dirty;
-	bool open; /* some level had pairs when time last went on: names may be asked for */
+	uint32_t nr_open; /* levels that had pairs when time last went on: names may be asked for */
 	struct m_left *left;
 	uint32_t nr_left, cap_left;
 	/* matching.c: scratch */
@@ -249,24 +228,29 @@ struct m_waste {
 	uint32_t cap_adjacent;
 };
 
-struct m_core {
-	uint64_t since_ns;
-	uint32_t nr_busy, nr_unknown, nr_idle; /* busy, unknown: kind; idle: idle(c) */
-	uint32_t pair0;			       /* first of its pair slots */
-	bool corun, idle, has_candidate;
-	uint64_t unknown_ns;
-};
-
-struct m_thread { /* by CPU */
-	uint8_t kind;
-	uint32_t task; /* index; NONE */
-	uint32_t group;
-};
-
 struct m_pair_slot {  /* two threads of a core */
 	uint64_t key; /* of the pair of groups that it holds, or held last; 0 none */
 	uint64_t ns;  /* its time that is not yet in the table */
-	bool on;      /* both run now */
+	uint64_t since_ns;
+	bool on; /* both run now */
+};
+
+struct m_corun_group {
+	uint32_t nr_corun, nr_idle, min;
+	struct m_corun_level *level;
+};
+
+struct m_core {
+	uint64_t since_ns;
+	uint32_t nr_busy, nr_unknown, nr_idle; /* busy, unknown: kind; idle: idle(c) */
+	uint32_t nr_threads;		       /* online */
+	bool corun, idle, has_candidate;
+	uint8_t share; /* enum m_share of its running tasks */
+	struct m_cpu **thread;
+	struct m_pair_slot *slot;
+	uint64_t *busy_ns; /* by number of busy threads */
+	uint64_t unknown_ns;
+	struct m_corun_group *group[WI_NR_WIDE + 1]; /* where it counts; NULL ends */
 };
 
 struct m_pair {	      /* one place of the table */
@@ -275,17 +259,17 @@ struct m_pair {	      /* one place of the table */
 };
 
 struct m_corun_level {
-	uint32_t *nr_corun, *nr_idle, *min; /* by group */
+	struct m_corun_group *group;
 	uint64_t sum, since_ns, ns;
 };
 
 struct m_smt {
 	struct m_core *core;
-	struct m_thread *thread;
-	uint64_t *busy_ns; /* core_first[core] + core + n */
+	struct m_cpu **thread; /* core_first[core] + thread */
+	uint64_t *busy_ns;     /* core_first[core] + core + n */
 	struct m_pair_slot *slot;
+	uint32_t nr_slots;
 	struct m_corun_level level[WAKEIF_NR_SCOPES]; /* only those that a wide scope uses */
-	bool level_used[WAKEIF_NR_SCOPES];
 	struct m_pair *pair;
 	uint32_t pair_mask, nr_pairs;
 	uint64_t folded_ns;
@@ -298,7 +282,10 @@ struct m_bounce {
 };
 
 struct m_affine {
-	struct wi_affine_results r;
+	struct m_affine_context {
+		uint64_t matrix[WI_NR_DISTANCES][WI_NR_DISTANCES], bounce;
+		struct wi_hist latency;
+	} context[WAKEIF_NR_CONTEXTS];
 	struct m_bounce *node;
 	uint32_t nr_nodes, cap_nodes, free_head;
 };
@@ -320,13 +307,14 @@ struct m_cstate_cpu {
 	} * item;
 };
 
+struct m_package {
+	uint32_t nr_online, nr_idle; /* idle(c) */
+};
+
 struct m_idle {
-	uint8_t *kind;				    /* by CPU */
-	uint64_t *since_ns, (*ns)[3];		    /* by CPU */
 	struct m_idle_group *table[NR_IDLE_TABLES]; /* the same as another one's where the groups are the same */
-	wakeif_word *idle;			    /* online CPUs with idle(c), as told by the hooks */
-	uint32_t *package_idle;			    /* how many in each */
-	struct m_cstate_cpu *cstate;		    /* NULL until a cpu_idle event comes */
+	struct m_package *package;
+	struct m_cstate_cpu *cstate; /* NULL until a cpu_idle event comes */
 	uint64_t touched, dropped;
 };
 
@@ -366,7 +354,6 @@ struct m_longest {
 	uint64_t nr_unnamed;   /* behind[] without a name, some of them perhaps gone from the list */
 	uint64_t least_ns;     /* a shorter one is not among them */
 	struct m_stint *stint; /* LONGEST_STINTS a CPU */
-	uint32_t *nr_stints;   /* by CPU: how many there are; from LONGEST_STINTS on the number of the next */
 	struct m_hops *hops;
 	uint32_t nr_hops, cap_hops, free_hops; /* free_hops: index + 1 */
 	struct m_ran {
@@ -383,12 +370,53 @@ struct m_filter {
 	int32_t *pids; /* sorted */
 	size_t nr_pids;
 	void *regex;   /* regex_t; NULL */
+	bool any;      /* of the three */
 	uint8_t *comm; /* by name id: 0 not asked, 1 matches, 2 does not */
 	uint32_t nr_comm;
 };
 
+/* ---- what is kept of a CPU, by number ---- */
+
+struct m_cpu {
+	uint8_t kind;		/* enum wi_cpu_kind */
+	bool online, candidate; /* candidate: online, not isolated */
+	bool idle;		/* idle(c); online CPUs only */
+	uint32_t number;
+	/* smt.c; of online CPUs */
+	struct m_core *core;	 /* NULL: offline */
+	struct m_cpu *sibling;	 /* in a core of two threads */
+	struct m_task *task;	 /* current; NULL: idle, or not known */
+	uint64_t share_since_ns; /* its run time is accounted for up to here */
+	uint32_t group;		 /* of the task, for pairs */
+	uint32_t thread;	 /* within the core */
+	/* missed_idle.c */
+	struct m_coming {
+		int32_t pid; /* 0: none */
+		uint32_t comm;
+	} coming;				   /* wakee of the last decision for the CPU, until it switches */
+	uint32_t watch_head;			   /* watch number; NONE */
+	uint32_t worst_head;			   /* index of m_missed.worst; NONE */
+	uint64_t idleish_ns;			   /* since when it counts as idle, by rule 22 */
+	const wakeif_word *span[WAKEIF_NR_SCOPES]; /* by level; NULL: not in the topology */
+	/* longest.c */
+	struct m_stint *stint;
+	int32_t stint_pid;  /* of the latest */
+	uint32_t nr_stints; /* from LONGEST_STINTS on the number of the next */
+	/* idle.c */
+	uint64_t kind_since_ns, kind_ns[3];		     /* by enum wi_cpu_kind */
+	struct m_idle_group *idle_group[NR_IDLE_TABLES + 1]; /* each once; NULL ends */
+	struct m_package *package;			     /* NULL: offline or none */
+	/* idle_while_waiting.c */
+	struct m_waste_group *group_of[WAKEIF_NR_SCOPES + 1]; /* with more than one online CPU; NULL ends */
+	struct m_task *waiting;				      /* first of those that wait */
+	uint32_t nr_wait;
+	uint64_t idle_since_ns;
+	struct m_mask_bag restricted; /* masks that do not cover the machine */
+};
+
 struct wi_metrics {
 	struct wi_metrics_opts opt;
+	struct m_cpu *cpu;
 	struct wi_timeline *tl;
 	struct wi_timeline_observer obs;
 	struct m_layout lay;
@@ -418,14 +446,15 @@ struct wi_metrics {
 bool m_latency_init(struct wi_metrics *m);
 void m_latency_fini(struct wi_metrics *m);
 void m_latency_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
-		      const struct m_wake *d, uint32_t task);
+		      const struct m_wake *d, struct m_task *t);
 bool m_latency_finish(struct wi_metrics *m, struct wi_results *r);
 
 /* missed_idle.c, worst.c */
 bool m_missed_init(struct wi_metrics *m);
 void m_missed_fini(struct wi_metrics *m);
-void m_missed_touch(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool leaving);
-void m_missed_core_touch(struct wi_metrics *m, uint32_t cpu, bool idle);
+void m_missed_touch(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool leaving);
+void m_missed_core_idle(struct wi_metrics *m, const struct m_core *core,
+			bool idle); /* all its threads are, or one ceases */
 void m_missed_names(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
 void m_missed_on_its_way(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w);
 void m_missed_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
@@ -436,7 +465,7 @@ void m_missed_unlink(struct wi_metrics *m, struct m_wake *d);
 uint64_t m_avoidable_ns(const struct m_watch *watch, uint64_t enq_ns, uint64_t run_ns);
 bool m_missed_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
 void m_worst_offer(struct wi_metrics *m, const struct wi_worst_row *row, const struct m_watch *watch);
-void m_worst_idle_ended(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu);
+void m_worst_idle_ended(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c);
 void m_worst_named(struct wi_metrics *m, const struct wi_task *task);
 bool m_worst_finish(struct wi_metrics *m, struct wi_missed_results *out, struct wi_names *names, uint64_t end_ns);
 int m_worst_cmp(const struct wi_worst_row *a,
@@ -445,29 +474,34 @@ int m_worst_cmp(const struct wi_worst_row *a,
 /* longest.c */
 bool m_longest_init(struct wi_metrics *m);
 void m_longest_fini(struct wi_metrics *m);
-void m_longest_ran(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind,
-		   const struct wi_task *task);
+void m_longest_ran(struct m_cpu *c, uint64_t now_ns, enum wi_cpu_kind kind, const struct wi_task *task);
 void m_longest_renamed(struct wi_metrics *m, const struct wi_task *task);
 void m_longest_named(struct wi_metrics *m, const struct wi_task *task);
-void m_longest_moved(struct wi_metrics *m,
-		     uint32_t index); /* from one queue to another; the first one still stands there */
-void m_longest_forget(struct wi_metrics *m, uint32_t index); /* its former queues */
+void m_longest_moved(struct wi_metrics *m, struct m_task *t);  /* between queues; the first one still stands there */
+void m_longest_forget(struct wi_metrics *m, struct m_task *t); /* its former queues */
 void m_longest_offer(struct wi_metrics *m, const struct wi_wakeup *w, uint64_t latency_ns, uint64_t end_ns,
-		     bool censored, uint32_t task);
+		     bool censored, const struct m_task *t);
 bool m_longest_finish(struct wi_metrics *m, struct wi_results *r);
 bool m_longest_merge(struct wi_latency_results *into, struct wi_names *names, const struct wi_latency_results *from,
 		     const struct wi_names *from_names);
+
+/* The core of a CPU, offline or not; NULL: not in the topology. */
+static inline const struct m_core *m_core_of(const struct wi_metrics *m, const struct m_cpu *c)
+{
+	uint32_t k = m->lay.topo->group[WAKEIF_CORE][c->number];
+
+	return c->core ? c->core : k < m->lay.nr_cores ? &m->smt.core[k] : NULL;
+}
 
 /* idle_while_waiting.c, matching.c */
 bool m_waste_init(struct wi_metrics *m);
 void m_waste_start(struct wi_metrics *m, uint64_t start_ns);
 void m_waste_fini(struct wi_metrics *m);
 void m_waste_settle(struct wi_metrics *m); /* works off what changed at m->now_ns, before time goes on */
-void m_waste_cpu_known(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool known);
-void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle);
-void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, uint32_t index,
-			bool moved);
-void m_waste_wait_end(struct wi_metrics *m, uint32_t index);
+void m_waste_cpu_known(struct wi_metrics *m, struct m_cpu *c, bool known); /* c->kind is still the old one */
+void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool idle);
+void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t, bool moved);
+void m_waste_wait_end(struct wi_metrics *m, struct m_task *t);
 bool m_waste_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
 bool m_mask_covers(const struct wi_metrics *m, const wakeif_word *mask, const wakeif_word *span);
 void m_match_group(struct wi_metrics *m, const struct m_waste_group *group, uint32_t *pairs, uint32_t *cpu_pairs);
@@ -478,12 +512,13 @@ void m_match_fini(struct wi_metrics *m);
 bool m_smt_init(struct wi_metrics *m);
 void m_smt_start(struct wi_metrics *m, uint64_t start_ns);
 void m_smt_fini(struct wi_metrics *m);
-void m_smt_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind, uint32_t task,
-		       uint32_t group);
-
-void m_smt_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle);
-void m_smt_renamed(struct wi_metrics *m, uint64_t now_ns, uint32_t index, const struct wi_task *task);
-void m_smt_task_gone(struct wi_metrics *m, uint64_t now_ns, uint32_t task, uint32_t last_cpu);
+/* The current task of a busy CPU changed; its kind too: c->kind is still the old one. task NULL: none, or not known. */
+void m_smt_task_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t, uint32_t group);
+void m_smt_kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, enum wi_cpu_kind kind, struct m_task *t,
+			uint32_t group);
+void m_smt_core_idle(struct wi_metrics *m, uint64_t now_ns, struct m_core *core); /* its idle threads changed */
+void m_smt_renamed(struct wi_metrics *m, uint64_t now_ns, struct m_task *t);
+void m_smt_task_gone(struct wi_metrics *m, uint64_t now_ns, struct m_task *t);
 bool m_smt_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
 uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct m_task *t);
 void m_pair_add(struct wi_metrics *m, uint64_t key, uint64_t ns);
@@ -492,9 +527,9 @@ bool m_pairs_finish(struct wi_metrics *m, struct wi_results *r);
 
 /* affine.c */
 void m_affine_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
-void m_affine_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_outcome outcome, uint32_t task);
-void m_affine_switched_in(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, uint32_t task);
-void m_affine_task_gone(struct wi_metrics *m, uint32_t task);
+void m_affine_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_outcome outcome, struct m_task *t);
+void m_affine_switched_in(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, struct m_task *t);
+void m_affine_task_gone(struct wi_metrics *m, struct m_task *t);
 void m_affine_fini(struct wi_metrics *m);
 bool m_affine_finish(struct wi_metrics *m, struct wi_results *r);
 
@@ -502,9 +537,8 @@ bool m_affine_finish(struct wi_metrics *m, struct wi_results *r);
 bool m_idle_init(struct wi_metrics *m);
 void m_idle_start(struct wi_metrics *m, uint64_t start_ns);
 void m_idle_fini(struct wi_metrics *m);
-void m_idle_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind);
-bool m_idle_idle_changed(struct wi_metrics *m, uint32_t cpu, bool idle); /* false: nothing new */
-void m_idle_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
+void m_idle_kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, enum wi_cpu_kind kind);
+void m_idle_decision(struct wi_metrics *m, const struct wi_wakeup *w);
 void m_idle_cpu_idle(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, uint32_t state);
 bool m_idle_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
 
@@ -519,7 +553,7 @@ bool m_tasks_finish(struct wi_metrics *m, struct wi_results *r);
 /* filter.c */
 bool m_filter_init(struct wi_metrics *m, struct wi_err *err);
 void m_filter_fini(struct wi_metrics *m);
-bool m_filter_match(struct wi_metrics *m, const struct wi_wakeup *w);
+bool m_filter_match(struct wi_metrics *m, const struct wi_wakeup *w); /* where filter.any */
 
 /* results.c: id of the same text in another table; WI_NAME_NONE when out of memory (ok is then cleared) */
 uint32_t m_name_copy(struct wi_names *to, const struct wi_names *from, uint32_t id, bool *ok);
@@ -528,7 +562,7 @@ uint32_t m_name_copy(struct wi_names *to, const struct wi_names *from, uint32_t 
  * many. */
 static inline void m_hist_add_at(struct wi_metrics *m, struct wi_hist *h, uint64_t ns, uint32_t index)
 {
-	if (!h->count || index >= h->nr) {
+	if (index >= h->nr) { /* as long as it is empty */
 		if (!wi_hist_add(h, ns))
 			m->failed = true;
 		return;

@@ -105,7 +105,30 @@ struct wi_chist {
 	uint8_t form; /* private */
 };
 
-bool wi_chist_add(struct wi_chist *h, uint64_t ns); /* false: out of memory, nothing was counted */
+bool wi_chist_add_slowly(struct wi_chist *h, uint64_t ns, uint32_t index);
+
+enum { WI_CHIST_LIST, WI_CHIST_DENSE, WI_CHIST_WIDE }; /* wi_chist.form: private */
+
+/* index: wi_hist_index(ns). false: out of memory, nothing was counted. */
+static inline bool wi_chist_add_at(struct wi_chist *h, uint64_t ns, uint32_t index)
+{
+	uint32_t at = index - h->base;
+
+	if (h->form != WI_CHIST_DENSE || at >= h->cap || h->count >= UINT32_MAX) /* so no bucket can overflow */
+		return wi_chist_add_slowly(h, ns, index);
+	((uint32_t *)h->data)[at]++;
+	h->min_ns = ns < h->min_ns ? ns : h->min_ns;
+	h->max_ns = ns > h->max_ns ? ns : h->max_ns;
+	h->count++;
+	h->sum_ns += ns;
+	return true;
+}
+
+static inline bool wi_chist_add(struct wi_chist *h, uint64_t ns)
+{
+	return wi_chist_add_at(h, ns, wi_hist_index(ns));
+}
+
 bool wi_chist_merge(struct wi_chist *into, const struct wi_chist *from);
 bool wi_chist_expand(const struct wi_chist *h, struct wi_hist *into); /* adds to into */
 uint64_t wi_chist_quantile(const struct wi_chist *h, double q);	      /* as wi_hist_quantile */

@@ -27,19 +27,46 @@ static uint32_t pair_slot(uint32_t a, uint32_t b)
 static bool init_levels(struct wi_metrics *m)
 {
 	for (int i = 0; i < WI_NR_WIDE; i++) {
-		uint32_t l = m->lay.level_of[wide_scope[i]], nr = m->lay.level[l].nr_groups + 1;
+		uint32_t l = m->lay.level_of[wide_scope[i]], nr = m->lay.level[l].nr_groups;
 		struct m_corun_level *lv = &m->smt.level[l];
 
-		if (m->smt.level_used[l])
+		if (lv->group)
 			continue;
-		m->smt.level_used[l] = true;
-		lv->nr_corun = calloc(nr, sizeof(*lv->nr_corun));
-		lv->nr_idle = calloc(nr, sizeof(*lv->nr_idle));
-		lv->min = calloc(nr, sizeof(*lv->min));
-		if (!lv->nr_corun || !lv->nr_idle || !lv->min)
+		lv->group = calloc(nr + 1, sizeof(*lv->group));
+		if (!lv->group)
 			return false;
+		for (uint32_t g = 0; g < nr; g++)
+			lv->group[g].level = lv;
 	}
 	return true;
+}
+
+static void init_core(struct wi_metrics *m, uint32_t k)
+{
+	struct m_smt *s = &m->smt;
+	struct m_core *core = &s->core[k];
+	const struct m_layout *lay = &m->lay;
+	uint32_t n = lay->core_threads[k], nr = 0;
+
+	core->nr_threads = core->nr_unknown = n;
+	core->share = SHARE_UNKNOWN;
+	core->thread = &s->thread[lay->core_first[k]];
+	core->busy_ns = &s->busy_ns[lay->core_first[k] + k];
+	for (uint32_t i = 0; i < n; i++) {
+		struct m_cpu *c = &m->cpu[lay->core_cpu[lay->core_first[k] + i]];
+
+		core->thread[i] = c;
+		core->has_candidate |= c->candidate;
+		c->core = core;
+		c->thread = i;
+	}
+	if (n == 2) {
+		core->thread[0]->sibling = core->thread[1];
+		core->thread[1]->sibling = core->thread[0];
+	}
+	for (uint32_t l = 0; n && l < lay->nr_levels; l++)
+		if (s->level[l].group)
+			core->group[nr++] = &s->level[l].group[lay->level[l].group[core->thread[0]->number]];
 }
 
 bool m_smt_init(struct wi_metrics *m)
@@ -52,26 +79,30 @@ bool m_smt_init(struct wi_metrics *m)
 	s->busy_ns = calloc(m->lay.nr_cpus + cores + 1, sizeof(*s->busy_ns));
 	s->pair_mask = 1023;
 	s->pair = calloc(s->pair_mask + 1, sizeof(*s->pair));
-	if (!s->core || !s->thread || !s->busy_ns || !s->pair)
+	if (!s->core || !s->thread || !s->busy_ns || !s->pair || !init_levels(m))
 		return false;
 	for (uint32_t k = 0; k < cores; k++) {
-		s->core[k].pair0 = slots;
-		s->core[k].nr_unknown = m->lay.core_threads[k];
-		slots += nr_pair_slots(m->lay.core_threads[k]);
-		for (uint32_t i = 0; i < m->lay.core_threads[k]; i++)
-			s->core[k].has_candidate |=
-				wi_mask_test(m->lay.candidates, m->lay.core_cpu[m->lay.core_first[k] + i]);
+		init_core(m, k);
+		s->nr_slots += nr_pair_slots(m->lay.core_threads[k]);
 	}
-	for (uint32_t c = 0; c < m->lay.nr_cpus; c++)
-		s->thread[c].task = NONE;
-	s->slot = calloc(slots + 1, sizeof(*s->slot));
-	return s->slot && init_levels(m);
+	s->slot = calloc(s->nr_slots + 1, sizeof(*s->slot));
+	if (!s->slot)
+		return false;
+	for (uint32_t k = 0; k < cores; k++) {
+		s->core[k].slot = &s->slot[slots];
+		slots += nr_pair_slots(m->lay.core_threads[k]);
+	}
+	return true;
 }
 
 void m_smt_start(struct wi_metrics *m, uint64_t start_ns)
 {
 	for (uint32_t k = 0; k < m->lay.nr_cores; k++)
 		m->smt.core[k].since_ns = start_ns;
+	for (uint32_t c = 0; c < m->lay.nr_cpus; c++)
+		m->cpu[c].share_since_ns = start_ns;
+	for (uint32_t i = 0; i < m->smt.nr_slots; i++)
+		m->smt.slot[i].since_ns = start_ns;
 	for (int l = 0; l < WAKEIF_NR_SCOPES; l++)
 		m->smt.level[l].since_ns = start_ns;
 }
@@ -84,11 +115,8 @@ void m_smt_fini(struct wi_metrics *m)
 	free(s->thread);
 	free(s->busy_ns);
 	free(s->slot);
-	for (int l = 0; l < WAKEIF_NR_SCOPES; l++) {
-		free(s->level[l].nr_corun);
-		free(s->level[l].nr_idle);
-		free(s->level[l].min);
-	}
+	for (int l = 0; l < WAKEIF_NR_SCOPES; l++)
+		free(s->level[l].group);
 	free(s->pair);
 }
 
@@ -126,52 +154,25 @@ uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct
 	return t->group;
 }
 
-/* ---- time ---- */
+/* ---- time: a thread's, a pair's and a core's is added up when what it counts as changes ---- */
 
-static void account_threads(struct wi_metrics *m, uint32_t k, uint64_t ns)
+static inline void account_thread(struct m_cpu *c, uint64_t now_ns)
 {
-	struct m_smt *s = &m->smt;
-	const struct m_core *core = &s->core[k];
-	const uint32_t *cpu = &m->lay.core_cpu[m->lay.core_first[k]];
-	uint32_t n = m->lay.core_threads[k];
+	uint64_t ns = m_elapsed(&c->share_since_ns, now_ns);
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct m_thread *th = &s->thread[cpu[i]];
-
-		if (th->kind != WI_CPU_BUSY || th->task == NONE)
-			continue;
-		struct m_task *t = &m->tasks.task[th->task];
-		if (core->nr_busy >= 2)
-			t->corun_ns += ns;
-		else if (core->nr_unknown)
-			t->smt_unknown_ns += ns;
-		else
-			t->alone_ns += ns;
-	}
-	if (core->nr_busy < 2)
-		return;
-	for (uint32_t i = 0, slots = nr_pair_slots(n); i < slots; i++)
-		if (s->slot[core->pair0 + i].on)
-			s->slot[core->pair0 + i].ns += ns;
+	if (c->task)
+		c->task->share_ns[c->core->share] += ns;
 }
 
-static void account_core(struct wi_metrics *m, uint32_t k, uint64_t now_ns)
+static inline void account_core(struct m_core *core, uint64_t now_ns)
 {
-	struct m_core *core = &m->smt.core[k];
 	uint64_t ns = m_elapsed(&core->since_ns, now_ns);
 
-	if (!ns)
-		return;
-	if (core->nr_unknown)
-		core->unknown_ns += ns;
-	else
-		m->smt.busy_ns[m->lay.core_first[k] + k + core->nr_busy] += ns;
-	if (core->nr_busy)
-		account_threads(m, k, ns);
+	*(core->nr_unknown ? &core->unknown_ns : &core->busy_ns[core->nr_busy]) += ns;
 }
 
 /* The slot holds this pair from now on. */
-static void slot_hold(struct wi_metrics *m, struct m_pair_slot *p, uint64_t key)
+static inline void slot_hold(struct wi_metrics *m, struct m_pair_slot *p, uint64_t key)
 {
 	if (p->key == key)
 		return;
@@ -182,137 +183,147 @@ static void slot_hold(struct wi_metrics *m, struct m_pair_slot *p, uint64_t key)
 	m_pair_expect(m, key);
 }
 
-static void update_pairs(struct wi_metrics *m, uint32_t k, uint32_t cpu)
+static inline void update_pair(struct wi_metrics *m, uint64_t now_ns, struct m_pair_slot *p, const struct m_cpu *a,
+			       const struct m_cpu *b)
 {
-	struct m_smt *s = &m->smt;
-	const struct m_thread *me = &s->thread[cpu];
-	const uint32_t *list = &m->lay.core_cpu[m->lay.core_first[k]];
-	uint32_t at = m->lay.thread[cpu];
+	bool on = a->task && b->task;
 
-	for (uint32_t i = 0; i < m->lay.core_threads[k]; i++) {
-		if (i == at)
-			continue;
-		const struct m_thread *other = &s->thread[list[i]];
-		struct m_pair_slot *p = &s->slot[s->core[k].pair0 + (i < at ? pair_slot(i, at) : pair_slot(at, i))];
-		p->on = me->kind == WI_CPU_BUSY && other->kind == WI_CPU_BUSY && me->task != NONE &&
-			other->task != NONE;
-		if (!p->on)
-			continue;
-		uint32_t lo = me->group < other->group ? me->group : other->group;
-		uint32_t hi = me->group < other->group ? other->group : me->group;
-		slot_hold(m, p, ((uint64_t)lo << 32 | hi) + 1);
-	}
-}
-
-static void corun_level_update(struct wi_metrics *m, uint32_t core_cpu, int corun, int idle, uint64_t now_ns)
-{
-	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
-		struct m_corun_level *lv = &m->smt.level[l];
-
-		if (!m->smt.level_used[l])
-			continue;
-		uint32_t g = m->lay.level[l].group[core_cpu];
-		lv->nr_corun[g] += (uint32_t)corun;
-		lv->nr_idle[g] += (uint32_t)idle;
-		uint32_t min = lv->nr_corun[g] < lv->nr_idle[g] ? lv->nr_corun[g] : lv->nr_idle[g];
-		if (min == lv->min[g])
-			continue;
-		lv->ns += lv->sum * m_elapsed(&lv->since_ns, now_ns);
-		lv->sum += (uint64_t)min - lv->min[g];
-		lv->min[g] = min;
-	}
-}
-
-static void update_corun(struct wi_metrics *m, uint32_t k, uint32_t cpu, uint64_t now_ns)
-{
-	struct m_core *core = &m->smt.core[k];
-	bool corun = !core->nr_unknown && core->nr_busy >= 2;
-	bool idle = core->has_candidate && core->nr_idle == m->lay.core_threads[k];
-
-	if (corun == core->corun && idle == core->idle)
+	if (!on && !p->on)
 		return;
-	corun_level_update(m, cpu, corun - core->corun, idle - core->idle, now_ns);
+	uint64_t ns = m_elapsed(&p->since_ns, now_ns);
+	if (p->on)
+		p->ns += ns;
+	p->on = on;
+	if (!on)
+		return;
+	uint32_t lo = a->group < b->group ? a->group : b->group, hi = a->group < b->group ? b->group : a->group;
+	slot_hold(m, p, ((uint64_t)lo << 32 | hi) + 1);
+}
+
+static inline void update_pairs(struct wi_metrics *m, uint64_t now_ns, const struct m_cpu *c)
+{
+	struct m_core *core = c->core;
+
+	if (c->sibling) {
+		update_pair(m, now_ns, core->slot, c, c->sibling);
+		return;
+	}
+	for (uint32_t i = 0; i < core->nr_threads; i++)
+		if (i != c->thread)
+			update_pair(m, now_ns,
+				    &core->slot[i < c->thread ? pair_slot(i, c->thread) : pair_slot(c->thread, i)], c,
+				    core->thread[i]);
+}
+
+static void corun_changed(struct m_core *core, uint64_t now_ns, bool corun, bool idle)
+{
+	uint32_t more_corun = (uint32_t)corun - core->corun, more_idle = (uint32_t)idle - core->idle;
+
 	core->corun = corun;
 	core->idle = idle;
+	for (struct m_corun_group **at = core->group; *at; at++) {
+		struct m_corun_group *g = *at;
+
+		g->nr_corun += more_corun;
+		g->nr_idle += more_idle;
+		uint32_t min = g->nr_corun < g->nr_idle ? g->nr_corun : g->nr_idle;
+		if (min == g->min)
+			continue;
+		struct m_corun_level *lv = g->level;
+		lv->ns += lv->sum * m_elapsed(&lv->since_ns, now_ns);
+		lv->sum += (uint64_t)min - g->min;
+		g->min = min;
+	}
 }
 
-void m_smt_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind, uint32_t task,
-		       uint32_t group)
+static inline void update_corun(struct m_core *core, uint64_t now_ns)
 {
-	struct m_smt *s = &m->smt;
-	struct m_thread *th = &s->thread[cpu];
-	uint32_t k = m->lay.topo->group[WAKEIF_CORE][cpu];
-	struct m_core *core = &s->core[k];
+	bool corun = !core->nr_unknown && core->nr_busy >= 2;
+	bool idle = core->has_candidate && core->nr_idle == core->nr_threads;
 
-	account_core(m, k, now_ns);
-	if (th->task != NONE)
-		m->tasks.task[th->task].nr_threads--;
-	th->task = task;
-	if (task != NONE) {
-		th->group = group;
-		m->tasks.task[task].nr_threads++;
-	}
-	if (kind != th->kind) {
-		core->nr_busy += (kind == WI_CPU_BUSY) - (uint32_t)(th->kind == WI_CPU_BUSY);
-		core->nr_unknown += (kind == WI_CPU_UNKNOWN) - (uint32_t)(th->kind == WI_CPU_UNKNOWN);
-		th->kind = (uint8_t)kind;
-		update_corun(m, k, cpu, now_ns);
-	}
-	if (m->lay.core_threads[k] > 1)
-		update_pairs(m, k, cpu);
+	if (corun != core->corun || idle != core->idle)
+		corun_changed(core, now_ns, corun, idle);
 }
 
-void m_smt_idle_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, bool idle)
+static inline void set_task(struct m_cpu *c, struct m_task *t, uint32_t group)
 {
-	uint32_t k = m->lay.topo->group[WAKEIF_CORE][cpu];
+	if (c->task)
+		c->task->nr_threads--;
+	c->task = t;
+	if (!t)
+		return;
+	c->group = group;
+	t->nr_threads++;
+}
 
-	m->smt.core[k].nr_idle += idle ? 1u : -1u;
-	update_corun(m, k, cpu, now_ns);
+void m_smt_task_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t, uint32_t group)
+{
+	account_thread(c, now_ns);
+	set_task(c, t, group);
+	if (c->core->nr_busy >= 2)
+		update_pairs(m, now_ns, c);
+}
+
+void m_smt_kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, enum wi_cpu_kind kind, struct m_task *t,
+			uint32_t group)
+{
+	struct m_core *core = c->core;
+	bool pairs = core->nr_busy >= 2;
+
+	account_core(core, now_ns);
+	account_thread(c, now_ns);
+	set_task(c, t, group);
+	core->nr_busy += (kind == WI_CPU_BUSY) - (uint32_t)(c->kind == WI_CPU_BUSY);
+	core->nr_unknown += (kind == WI_CPU_UNKNOWN) - (uint32_t)(c->kind == WI_CPU_UNKNOWN);
+	uint8_t share = core->nr_busy >= 2 ? SHARE_CORUN : core->nr_unknown ? SHARE_UNKNOWN : SHARE_ALONE;
+	if (share != core->share) {
+		for (uint32_t i = 0; i < core->nr_threads; i++)
+			if (core->thread[i] != c)
+				account_thread(core->thread[i], now_ns);
+		core->share = share;
+	}
+	if (pairs || core->nr_busy >= 2)
+		update_pairs(m, now_ns, c);
+	update_corun(core, now_ns);
+}
+
+void m_smt_core_idle(struct wi_metrics *m, uint64_t now_ns, struct m_core *core)
+{
+	(void)m;
+	update_corun(core, now_ns);
 }
 
 /* A running task changed its name, and with it perhaps its group. */
-void m_smt_renamed(struct wi_metrics *m, uint64_t now_ns, uint32_t index, const struct wi_task *task)
+void m_smt_renamed(struct wi_metrics *m, uint64_t now_ns, struct m_task *t)
 {
-	struct m_task *t = &m->tasks.task[index];
-	uint32_t cpu = task->cpu < m->lay.nr_cpus ? task->cpu : 0;
+	uint32_t cpu = t->task->cpu < m->lay.nr_cpus ? t->task->cpu : 0;
 
-	if (m->smt.thread[cpu].task != index) /* clocks disagree, or it was not yet seen to move */
-		for (cpu = 0; cpu < m->lay.nr_cpus && m->smt.thread[cpu].task != index;)
+	if (m->cpu[cpu].task != t) /* clocks disagree, or it was not yet seen to move */
+		for (cpu = 0; cpu < m->lay.nr_cpus && m->cpu[cpu].task != t;)
 			cpu++;
 	if (cpu == m->lay.nr_cpus)
 		return;
-	uint32_t k = m->lay.topo->group[WAKEIF_CORE][cpu];
-	account_core(m, k, now_ns);
-	m->smt.thread[cpu].group = m_smt_group_of(m, task, t);
-	if (m->lay.core_threads[k] > 1)
-		update_pairs(m, k, cpu);
+	m->cpu[cpu].group = m_smt_group_of(m, t->task, t);
+	update_pairs(m, now_ns, &m->cpu[cpu]);
 }
 
-static void thread_forget(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
+static void thread_forget(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c)
 {
-	uint32_t k = m->lay.topo->group[WAKEIF_CORE][cpu];
-
-	account_core(m, k, now_ns);
-	m->smt.thread[cpu].task = NONE;
-	if (m->lay.core_threads[k] > 1)
-		update_pairs(m, k, cpu);
+	account_thread(c, now_ns);
+	set_task(c, NULL, 0);
+	update_pairs(m, now_ns, c);
 }
 
 /* The task's numbers must be final; a thread that it still stands on stays busy with nobody known. */
-void m_smt_task_gone(struct wi_metrics *m, uint64_t now_ns, uint32_t task, uint32_t last_cpu)
+void m_smt_task_gone(struct wi_metrics *m, uint64_t now_ns, struct m_task *t)
 {
-	struct m_task *t = &m->tasks.task[task];
+	uint32_t last = t->task->cpu;
 
-	if (t->nr_threads && last_cpu < m->lay.nr_cpus && m->smt.thread[last_cpu].task == task) {
-		thread_forget(m, now_ns, last_cpu);
-		t->nr_threads--;
-	}
-	for (uint32_t c = 0; t->nr_threads && c < m->lay.nr_cpus; c++) {
-		if (m->smt.thread[c].task != task)
-			continue;
-		thread_forget(m, now_ns, c);
-		t->nr_threads--;
-	}
+	if (t->nr_threads && last < m->lay.nr_cpus && m->cpu[last].task == t)
+		thread_forget(m, now_ns, &m->cpu[last]);
+	for (uint32_t c = 0; t->nr_threads && c < m->lay.nr_cpus; c++)
+		if (m->cpu[c].task == t)
+			thread_forget(m, now_ns, &m->cpu[c]);
 }
 
 /* ---- results ---- */
@@ -351,9 +362,16 @@ static bool finish_cores(struct wi_metrics *m, struct wi_smt_results *r)
 bool m_smt_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns)
 {
 	for (uint32_t k = 0; k < m->lay.nr_cores; k++) {
-		account_core(m, k, end_ns);
-		for (uint32_t i = 0; i < nr_pair_slots(m->lay.core_threads[k]); i++)
-			slot_hold(m, &m->smt.slot[m->smt.core[k].pair0 + i], 0);
+		struct m_core *core = &m->smt.core[k];
+
+		account_core(core, end_ns);
+		for (uint32_t i = 0; i < core->nr_threads; i++)
+			account_thread(core->thread[i], end_ns);
+		for (uint32_t i = 0; i < nr_pair_slots(core->nr_threads); i++) {
+			if (core->slot[i].on)
+				core->slot[i].ns += m_elapsed(&core->slot[i].since_ns, end_ns);
+			slot_hold(m, &core->slot[i], 0);
+		}
 	}
 	if (m->lay.max_threads < 2)
 		return true;

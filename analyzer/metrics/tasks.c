@@ -148,9 +148,9 @@ void m_tasks_gone(struct wi_metrics *m, const struct wi_task *task, struct m_tas
 	if (task->died_ns < m->start_ns)
 		return; /* not of this window */
 	if (t) {
-		row.corun_ns = t->corun_ns;
-		row.alone_ns = t->alone_ns;
-		row.smt_unknown_ns = t->smt_unknown_ns;
+		row.corun_ns = t->share_ns[SHARE_CORUN];
+		row.alone_ns = t->share_ns[SHARE_ALONE];
+		row.smt_unknown_ns = t->share_ns[SHARE_UNKNOWN];
 		row.latency_wakeups = t->wakeups;
 		row.queue_wait_ns = t->queue_wait_ns;
 		row.latency = t->latency; /* with its memory */

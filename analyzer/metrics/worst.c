@@ -68,10 +68,11 @@ static void sift_up(struct m_missed *s, uint32_t at)
 	}
 }
 
-static void unlink_idling(struct m_missed *s, uint32_t index)
+static void unlink_idling(struct wi_metrics *m, uint32_t index)
 {
+	struct m_missed *s = &m->missed;
 	struct m_worst *e = &s->worst[index];
-	uint32_t *at = &s->worst_head[e->row.missed_cpu];
+	uint32_t *at = &m->cpu[e->row.missed_cpu].worst_head;
 
 	while (*at != index)
 		at = &s->worst[*at].next;
@@ -114,15 +115,15 @@ void m_worst_offer(struct wi_metrics *m, const struct wi_worst_row *row, const s
 		return;
 	}
 	if (full && s->worst[index].idles)
-		unlink_idling(s, index);
+		unlink_idling(m, index);
 	s->nr_unnamed -= full && unnamed(&s->worst[index].row);
 	s->nr_unnamed += unnamed(row);
 	struct m_worst *e = &s->worst[index];
 	*e = (struct m_worst){ .row = *row, .missed_since_ns = watch->since_ns, .next = NONE };
 	if (watch->linked) { /* still idle */
 		e->idles = true;
-		e->next = s->worst_head[watch->cpu];
-		s->worst_head[watch->cpu] = index;
+		e->next = m->cpu[watch->cpu].worst_head;
+		m->cpu[watch->cpu].worst_head = index;
 	} else {
 		e->row.missed_idle_ns = watch->until_ns - watch->since_ns;
 	}
@@ -134,15 +135,15 @@ void m_worst_offer(struct wi_metrics *m, const struct wi_worst_row *row, const s
 	sift_up(s, s->nr_worst - 1);
 }
 
-void m_worst_idle_ended(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu)
+void m_worst_idle_ended(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c)
 {
 	struct m_missed *s = &m->missed;
 
-	for (uint32_t i = s->worst_head[cpu]; i != NONE; i = s->worst[i].next) {
+	for (uint32_t i = c->worst_head; i != NONE; i = s->worst[i].next) {
 		s->worst[i].idles = false;
 		s->worst[i].row.missed_idle_ns = now_ns - s->worst[i].missed_since_ns;
 	}
-	s->worst_head[cpu] = NONE;
+	c->worst_head = NONE;
 }
 
 /* A task that no record had named got its name. */

@@ -45,6 +45,7 @@ struct wi_task {
 	const wakeif_word *allowed; /* never NULL */
 	uint8_t allowed_source;	    /* enum wakeif_allowed_source */
 	uint32_t cgroup;	    /* name id; WI_NAME_NONE unknown */
+	void *observer;		    /* the observer's own, the only part that it may write; NULL in a new task */
 };
 
 #define WI_PRIO_UNKNOWN INT16_MIN

@@ -117,39 +117,40 @@ static void compact_histogram_counts_beyond_32_bits(void **state)
 	wi_chist_fini(&b);
 }
 
-/* ---- tasks by id ---- */
+/* ---- what is kept of tasks ---- */
 
-static void task_table_finds_what_it_holds(void **state)
+static void task_places_stay_and_are_used_again(void **state)
 {
 	(void)state;
 	struct m_tasktab t = { 0 };
 	struct mx_rng rng = { 3 };
-	uint32_t alive[3000], nr = 0, next_id = 1;
+	static struct wi_task task[3000];
+	static struct m_task *alive[3000];
+	uint32_t nr = 0, most = 0;
 
-	assert_true(m_tasktab_init(&t));
 	for (int step = 0; step < 60000; step++) {
 		if (nr < 3000 && (nr < 10 || mx_random(&rng, 2))) {
-			alive[nr++] = next_id;
-			assert_int_not_equal(m_task_add(&t, next_id), NONE);
-			next_id += 1 + mx_random(&rng, 3) * 1024; /* collisions */
+			alive[nr] = m_task_add(&t, &task[step % 3000]);
+			assert_non_null(alive[nr]);
+			assert_ptr_equal(alive[nr]->task, &task[step % 3000]);
+			assert_int_equal(alive[nr]->latency.count, 0);
+			assert_true(wi_chist_add(&alive[nr]->latency, (uint64_t)step));
+			alive[nr]->wakeups = (uintptr_t)alive[nr];
+			nr++;
 		} else {
 			uint32_t i = mx_random(&rng, nr);
 
-			m_task_del(&t, m_task_find(&t, alive[i]));
-			assert_int_equal(m_task_find(&t, alive[i]), NONE);
+			m_task_del(&t, alive[i]);
 			alive[i] = alive[--nr];
 		}
-		if (step % 1000)
-			continue;
-		for (uint32_t i = 0; i < nr; i++) {
-			uint32_t index = m_task_find(&t, alive[i]);
-
-			assert_int_not_equal(index, NONE);
-			assert_int_equal(t.task[index].id, alive[i]);
+		most = nr > most ? nr : most;
+		for (uint32_t i = 0; !(step % 1000) && i < nr; i++) { /* each has a place of its own */
+			assert_int_equal(alive[i]->wakeups, (uintptr_t)alive[i]);
+			assert_int_equal(alive[i]->latency.count, 1);
 		}
 	}
-	assert_int_equal(t.nr_live, nr);
-	m_tasktab_fini(&t);
+	assert_true(t.nr_blocks * TASKS_PER_BLOCK < most + TASKS_PER_BLOCK);
+	m_tasktab_fini(&t); /* those alive too */
 }
 
 /* ---- merging ---- */
@@ -524,7 +525,7 @@ int main(void)
 		cmocka_unit_test(histogram_percentiles_within_one_percent),
 		cmocka_unit_test(compact_histograms_merge_in_every_form),
 		cmocka_unit_test(compact_histogram_counts_beyond_32_bits),
-		cmocka_unit_test(task_table_finds_what_it_holds),
+		cmocka_unit_test(task_places_stay_and_are_used_again),
 		cmocka_unit_test(merging_does_not_depend_on_order),
 		cmocka_unit_test(merging_into_nothing_copies),
 		cmocka_unit_test(filters_choose_the_wakeups_that_count),
