@@ -255,6 +255,7 @@ void tl_decide(struct wi_timeline *tl, struct open_wakeup *o)
 		return;
 	}
 	if (t->wakeup == o && o->state_at_wake == WI_TASK_RUNNING && !w->was_running && o->placement.source != WI_CHOSEN_WAKEUP && !o->enqueued) {
+		t->awaits_wakeup = false;
 		tl_wakeup_close(tl, o, WI_OUT_RUNNING); /* it ran on, and no sched_wakeup will say so */
 		return;
 	}
