@@ -138,20 +138,51 @@ static bool find_tasks(struct wi_machine *m, const struct wi_opts *o, struct wi_
 	return ok;
 }
 
+static int by_mask(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)(*(const struct wi_task_entry *const *)a)->allowed,
+		  y = (uintptr_t)(*(const struct wi_task_entry *const *)b)->allowed;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The tasks ordered by mask, of which the list keeps one copy each; *kinds: how many there are. NULL: out of memory. */
+static const struct wi_task_entry **order_by_mask(const struct wi_tasks *tasks, uint32_t *kinds)
+{
+	const struct wi_task_entry **order = malloc(tasks->nr * sizeof(*order));
+
+	*kinds = 0;
+	if (!order)
+		return NULL;
+	for (uint32_t i = 0; i < tasks->nr; i++)
+		order[i] = &tasks->task[i];
+	qsort(order, tasks->nr, sizeof(*order), by_mask);
+	for (uint32_t i = 0; i < tasks->nr; i++)
+		*kinds += !i || order[i]->allowed != order[i - 1]->allowed;
+	return order;
+}
+
 static bool make_facts(struct wi_machine *m, struct wi_err *err)
 {
-	uint32_t words = m->topology->nr_words, nr = m->tasks ? m->tasks->nr : 0;
+	uint32_t words = m->topology->nr_words, nr = m->tasks ? m->tasks->nr : 0, kinds;
+	const struct wi_task_entry **order;
+	wakeif_word *mask;
 
 	if (!nr)
 		return true;
+	order = order_by_mask(m->tasks, &kinds);
 	m->facts = calloc(nr, sizeof(*m->facts));
-	m->masks = calloc((size_t)nr * words, sizeof(*m->masks));
-	if (!m->facts || !m->masks)
+	m->masks = mask = calloc((size_t)kinds * words + 1, sizeof(*m->masks));
+	if (!order || !m->facts || !m->masks) {
+		free(order);
 		return wi_err_nomem(err);
-	for (uint32_t i = 0; i < nr; i++) {
-		const struct wi_task_entry *t = &m->tasks->task[i];
-		wakeif_word *mask = m->masks + (size_t)i * words;
+	}
+	for (uint32_t k = 0; k < nr; k++) {
+		const struct wi_task_entry *t = order[k];
+		size_t i = (size_t)(t - m->tasks->task);
 
+		if (k && t->allowed != order[k - 1]->allowed)
+			mask += words;
 		for (uint32_t w = 0; t->allowed && w < words && w < t->allowed_words; w++)
 			mask[w] = t->allowed[w] & m->topology->present[w];
 		m->facts[i] = (struct wi_task_fact){
@@ -164,6 +195,7 @@ static bool make_facts(struct wi_machine *m, struct wi_err *err)
 			.allowed = wi_mask_empty(mask, words) ? NULL : mask,
 		};
 	}
+	free(order);
 	m->nr_facts = nr;
 	return true;
 }

@@ -28,6 +28,9 @@ struct wi_marker_set {
 	struct open_set open[WI_MARKERS_MAX_OPEN];
 	struct wi_filetree *tree;
 	uint64_t tick;
+	size_t bytes;	     /* of all open sets */
+	uint32_t nr_started; /* sets */
+	uint32_t files_left; /* that sets may still expand to */
 	struct wi_markers_status status;
 };
 
@@ -40,7 +43,11 @@ struct header {
 
 struct wi_marker_set *wi_markers_new(void)
 {
-	return calloc(1, sizeof(struct wi_marker_set));
+	struct wi_marker_set *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->files_left = WI_MARKERS_MAX_FILES_IN_ALL;
+	return s;
 }
 
 static void close_set(struct open_set *o)
@@ -205,8 +212,9 @@ static bool complete(struct wi_marker_set *s, struct open_set *o, struct wi_err 
 	}
 	uint32_t total = o->total;
 	memcpy(name, o->name, sizeof(name));
+	s->bytes -= o->bytes;
 	close_set(o); /* before the expansion: the two need not be held at once */
-	tree = wi_markers_expand(payload, len, &why);
+	tree = wi_markers_expand(payload, len, &s->files_left, &why);
 	if (tree) {
 		wi_filetree_free(s->tree);
 		s->tree = tree;
@@ -229,6 +237,12 @@ static bool add_chunk(struct wi_marker_set *s, const struct header *h, struct wi
 	struct open_set *o = find_set(s, h, &fresh);
 
 	if (fresh) {
+		if (s->nr_started >= WI_MARKERS_MAX_SETS) {
+			damaged(s, h, "too many sets before it");
+			return true;
+		}
+		s->nr_started++;
+		s->bytes -= o->bytes;
 		if (o->name[0]) {
 			s->status.nr_damaged++;
 			note(s, "set %s given up at %u of %u chunks: more than %u sets at once", o->name, o->got,
@@ -247,12 +261,17 @@ static bool add_chunk(struct wi_marker_set *s, const struct header *h, struct wi
 			damaged(s, h, "came twice with different contents");
 		return true;
 	}
+	if (h->payload_len > WI_MARKERS_MAX_OPEN_BYTES - s->bytes) {
+		damaged(s, h, "too much text in sets of which chunks are missing");
+		return true;
+	}
 	c->bytes = malloc(h->payload_len + 1);
 	if (!c->bytes)
 		return wi_err_nomem(err);
 	memcpy(c->bytes, h->payload, h->payload_len);
 	c->len = (uint32_t)h->payload_len;
 	o->bytes += c->len;
+	s->bytes += c->len;
 	o->got++;
 	if (s->status.state != WI_MARKERS_COMPLETE) {
 		s->status.state = WI_MARKERS_PARTIAL;

@@ -27,6 +27,9 @@
 #define WI_MARKERS_MAX_OPEN 4u	     /* sets in progress */
 #define WI_MARKERS_MAX_BYTES (128ull << 20) /* paths and contents that one set may expand to */
 #define WI_MARKERS_MAX_FILES (1u << 20)
+#define WI_MARKERS_MAX_FILES_IN_ALL (4u << 20)	/* of all sets of a trace */
+#define WI_MARKERS_MAX_SETS 4096u		/* that are begun in a trace */
+#define WI_MARKERS_MAX_OPEN_BYTES (64ull << 20) /* payloads of the sets in progress */
 
 /* Marks in a record of the payload: NUMBERS@PATH=CONTENT; */
 #define WI_MARKERS_END '|'

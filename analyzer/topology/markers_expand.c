@@ -16,6 +16,7 @@ struct expand {
 	char *content;
 	uint64_t bytes; /* expanded so far */
 	uint64_t files;
+	uint32_t *files_left;
 	struct wi_err *err;
 };
 
@@ -128,8 +129,9 @@ static bool take_path(struct expand *x)
 static bool add_file(struct expand *x, const char *path, const char *content, size_t len)
 {
 	x->bytes += strlen(path) + len;
-	if (++x->files > WI_MARKERS_MAX_FILES || x->bytes > WI_MARKERS_MAX_BYTES)
+	if (++x->files > WI_MARKERS_MAX_FILES || x->bytes > WI_MARKERS_MAX_BYTES || !*x->files_left)
 		return refuse(x, "the set expands to too much");
+	--*x->files_left;
 	return wi_filetree_add(x->tree, path, content, len, x->err);
 }
 
@@ -190,9 +192,11 @@ out:
 	return ok;
 }
 
-struct wi_filetree *wi_markers_expand(const char *payload, size_t len, struct wi_err *err)
+struct wi_filetree *wi_markers_expand(const char *payload, size_t len, uint32_t *files_left, struct wi_err *err)
 {
-	struct expand x = { .start = payload, .at = payload, .end = payload + len, .err = err };
+	struct expand x = {
+		.start = payload, .at = payload, .end = payload + len, .files_left = files_left, .err = err
+	};
 	bool ok;
 
 	x.tree = wi_filetree_new();

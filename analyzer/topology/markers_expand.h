@@ -5,9 +5,10 @@
 #include "analyzer/topology/filetree.h"
 
 /*
- * The files of a whole payload (the chunks of one set, joined). The caller owns the tree. NULL: err set, WI_EREFUSED
- * for a payload that is not as doc/markers.md says or expands to too much, WI_EIO when out of memory.
+ * The files of a whole payload (the chunks of one set, joined), of at most *files_left, which becomes less. The caller
+ * owns the tree. NULL: err set, WI_EREFUSED for a payload that is not as doc/markers.md says or expands to too much,
+ * WI_EIO when out of memory.
  */
-struct wi_filetree *wi_markers_expand(const char *payload, size_t len, struct wi_err *err);
+struct wi_filetree *wi_markers_expand(const char *payload, size_t len, uint32_t *files_left, struct wi_err *err);
 
 #endif

@@ -18,6 +18,9 @@
 
 #define MAX_COLUMNS 32u
 #define MAX_BYTES (128u << 20)
+#define MAX_TASKS (1u << 20)
+#define MAX_MASK_BYTES (64u << 20) /* of CPU lists that differ */
+#define SEEN_SLOTS 16384u
 
 #define COLUMNS(X)                                                                                                     \
 	X(TID, "tid")                                                                                                  \
@@ -74,14 +77,16 @@ struct reader {
 	uint64_t line;
 	uint8_t column[MAX_COLUMNS];
 	uint32_t nr_columns;
-	/* the last few texts of masks: there are few kinds of affinity */
-	struct {
-		struct cell text;
-		const uint64_t *mask;
-		uint32_t words;
-	} seen[16];
-	uint32_t next_seen;
+	struct seen *seen; /* SEEN_SLOTS; there are few kinds of affinity */
+	size_t mask_bytes;
 	struct wi_err *err;
+};
+
+/* A text of a mask, and the mask. */
+struct seen {
+	struct cell text;
+	const uint64_t *mask;
+	uint32_t words;
 };
 
 static bool bad(struct reader *r, const char *what, struct cell c)
@@ -212,38 +217,56 @@ static bool text(struct reader *r, struct cell c, const char **out)
 	return true;
 }
 
-static bool allowed(struct reader *r, struct cell c, struct wi_task_entry *task)
+static struct seen *seen_slot(const struct reader *r, struct cell c)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < c.len; i++)
+		h = (h ^ (uint8_t)c.at[i]) * 16777619u;
+	return &r->seen[(h ^ h >> 16) % SEEN_SLOTS];
+}
+
+static bool read_mask(struct reader *r, struct cell c, struct seen *out)
 {
 	struct wi_err why = { WI_OK, "" };
 	uint64_t *mask, *own;
-	uint32_t words;
+	size_t size;
 
-	if (unknown(c))
-		return true;
-	for (uint32_t i = 0; i < sizeof(r->seen) / sizeof(*r->seen); i++)
-		if (r->seen[i].text.len == c.len && !memcmp(r->seen[i].text.at, c.at, c.len)) {
-			task->allowed = r->seen[i].mask;
-			task->allowed_words = r->seen[i].words;
-			return true;
-		}
-	if (!wi_mask_parse_list(c.at, c.len, &mask, &words, &why))
+	if (!wi_mask_parse_list(c.at, c.len, &mask, &out->words, &why))
 		return why.code == WI_EIO ? wi_err_nomem(r->err) : bad(r, "not a CPU list", c);
-	if (wi_mask_empty(mask, words)) {
+	if (wi_mask_empty(mask, out->words)) {
 		free(mask);
 		return bad(r, "no CPU in a list of allowed CPUs", c);
 	}
-	own = topo_alloc(&r->t->arena, words * sizeof(*own));
+	size = out->words * sizeof(*own);
+	r->mask_bytes += size;
+	own = r->mask_bytes <= MAX_MASK_BYTES ? topo_alloc(&r->t->arena, size) : NULL;
 	if (own)
-		memcpy(own, mask, words * sizeof(*own));
+		memcpy(own, mask, size);
 	free(mask);
-	if (!own)
-		return wi_err_nomem(r->err);
-	task->allowed = own;
-	task->allowed_words = words;
-	uint32_t at = r->next_seen++ % (sizeof(r->seen) / sizeof(*r->seen));
-	r->seen[at].text = c;
-	r->seen[at].mask = own;
-	r->seen[at].words = words;
+	if (r->mask_bytes > MAX_MASK_BYTES)
+		return bad(r, "too many different lists of allowed CPUs", c);
+	out->text = c;
+	out->mask = own;
+	return own || wi_err_nomem(r->err);
+}
+
+static bool allowed(struct reader *r, struct cell c, struct wi_task_entry *task)
+{
+	struct seen *s;
+
+	if (unknown(c))
+		return true;
+	s = seen_slot(r, c);
+	if (!s->mask || s->text.len != c.len || memcmp(s->text.at, c.at, c.len) != 0) {
+		struct seen fresh;
+
+		if (!read_mask(r, c, &fresh))
+			return false;
+		*s = fresh;
+	}
+	task->allowed = s->mask;
+	task->allowed_words = s->words;
 	return true;
 }
 
@@ -279,14 +302,14 @@ static bool take_cell(struct reader *r, enum column column, struct cell c, struc
 static bool take_row(struct reader *r, struct cell line)
 {
 	struct wi_task_entry task = { .tid = 0,
-				.tgid = -1,
-				.nice = WI_NICE_UNKNOWN,
-				.rtprio = -1,
-				.cpu = -1,
-				.policy = WAKEIF_POLICY_UNKNOWN,
-				.comm = "",
-				.cgroup = "",
-				.autogroup = "" };
+				      .tgid = -1,
+				      .nice = WI_NICE_UNKNOWN,
+				      .rtprio = -1,
+				      .cpu = -1,
+				      .policy = WAKEIF_POLICY_UNKNOWN,
+				      .comm = "",
+				      .cgroup = "",
+				      .autogroup = "" };
 	struct cell cell[MAX_COLUMNS];
 	struct tasks *t = r->t;
 
@@ -297,6 +320,8 @@ static bool take_row(struct reader *r, struct cell line)
 			return false;
 	if (!task.tid)
 		return bad(r, "no thread id", line);
+	if (t->nr == MAX_TASKS)
+		return bad(r, "more than 1,048,576 tasks", line);
 	if (t->nr == t->cap) {
 		uint32_t cap = t->cap ? t->cap * 2 : 256;
 		struct wi_task_entry *more = realloc(t->task, cap * sizeof(*more));
@@ -375,12 +400,16 @@ bool wi_tasks_add_text(struct wi_tasks **tasks, const char *name, const char *at
 	struct tasks *t = (struct tasks *)*tasks;
 	struct reader r = { .t = t, .name = name, .err = err };
 	uint32_t before = t ? t->nr : 0;
+	bool ok;
 
 	if (!t)
 		r.t = t = calloc(1, sizeof(*t));
 	if (!t)
 		return wi_err_nomem(err);
-	if (!take_lines(&r, at, len) || !settle(t, err)) {
+	r.seen = calloc(SEEN_SLOTS, sizeof(*r.seen));
+	ok = r.seen ? take_lines(&r, at, len) && settle(t, err) : wi_err_nomem(err);
+	free(r.seen);
+	if (!ok) {
 		t->nr = before;
 		t->pub.task = t->task;
 		if (!*tasks)
