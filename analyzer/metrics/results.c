@@ -123,6 +123,8 @@ static void merge_quality(struct wi_timeline_quality *into, const struct wi_time
 {
 	for (int i = 0; i < WI_NR_EVENT_TYPES; i++)
 		into->events[i] += from->events[i];
+	into->types |= from->types;
+	into->switch_known |= from->switch_known;
 	into->lost_marks += from->lost_marks;
 	into->lost_events += from->lost_events;
 	into->chain_breaks += from->chain_breaks;

@@ -269,6 +269,25 @@ static struct wi_results *run_three(const struct wi_metrics_opts *mo)
 	return r;
 }
 
+static void merging_keeps_what_was_seen_and_known(void **state)
+{
+	(void)state;
+	struct wi_err err = { WI_OK, "" };
+	struct wi_results *a = wi_results_new(&err), *b = wi_results_new(&err);
+
+	assert_non_null(a);
+	assert_non_null(b);
+	a->nr_traces = b->nr_traces = 1;
+	a->quality.types = WI_EV_BIT(SCHED_SWITCH);
+	b->quality.types = WI_EV_BIT(SCHED_WAKING);
+	b->quality.switch_known = WI_KNOWN_PREEMPTED;
+	assert_true(wi_results_merge(a, b, &err));
+	assert_int_equal(a->quality.types, WI_EV_BIT(SCHED_SWITCH) | WI_EV_BIT(SCHED_WAKING));
+	assert_int_equal(a->quality.switch_known, WI_KNOWN_PREEMPTED);
+	wi_results_free(a);
+	wi_results_free(b);
+}
+
 static void filters_choose_the_wakeups_that_count(void **state)
 {
 	(void)state;
@@ -528,6 +547,7 @@ int main(void)
 		cmocka_unit_test(task_places_stay_and_are_used_again),
 		cmocka_unit_test(merging_does_not_depend_on_order),
 		cmocka_unit_test(merging_into_nothing_copies),
+		cmocka_unit_test(merging_keeps_what_was_seen_and_known),
 		cmocka_unit_test(filters_choose_the_wakeups_that_count),
 		cmocka_unit_test(a_wrong_expression_is_refused),
 		cmocka_unit_test(splits_by_cpu_and_waker),
