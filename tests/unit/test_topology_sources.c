@@ -17,10 +17,11 @@
 
 static const char *temp_file(const char *content, size_t len)
 {
-	static char name[64];
+	static char name[256];
+	const char *tmp = getenv("TMPDIR");
 	int fd;
 
-	strcpy(name, "topo-test-XXXXXX");
+	snprintf(name, sizeof(name), "%s/topo-test-XXXXXX", tmp && *tmp ? tmp : P_tmpdir);
 	fd = mkstemp(name);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, content, len), (ssize_t)len);
