@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- tasks ---- */
@@ -275,6 +276,15 @@ static bool write_members(struct archive *a, const struct wi_filetree *tree)
 	return ok;
 }
 
+/* Half an archive must not stay; but what the user named may be a device, a pipe or a link, and is then not ours to remove. */
+static void remove_partial(const char *path)
+{
+	struct stat st;
+
+	if (!lstat(path, &st) && S_ISREG(st.st_mode))
+		unlink(path);
+}
+
 bool wi_capture_write_tar(const struct wi_filetree *tree, const char *path, struct wi_err *err)
 {
 	struct archive *a = archive_write_new();
@@ -297,6 +307,6 @@ bool wi_capture_write_tar(const struct wi_filetree *tree, const char *path, stru
 	}
 	archive_write_free(a);
 	if (!ok && opened && !to_stdout)
-		unlink(path);
+		remove_partial(path);
 	return ok;
 }

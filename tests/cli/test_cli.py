@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import shutil
+import stat
 import subprocess
 import unittest
 
@@ -339,7 +340,7 @@ class Output(Cli):
             with self.subTest(command=command):
                 self.assertIn("absent/x", self.refused(1, command, "-o", self.path("absent/x"), SCHBENCH))
 
-    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    @unittest.skipUnless(os.path.exists("/dev/full") and stat.S_ISCHR(os.stat("/dev/full").st_mode), "skipped: /dev/full is no device")
     def test_full_disk(self):
         for command in ("report", "events", "wakeups"):
             with self.subTest(command=command):

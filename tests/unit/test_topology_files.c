@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -490,9 +491,40 @@ static int leave(void **state)
 	return chdir("..") || rmdir(own);
 }
 
+/* A device that takes nothing, and a link to it, are still there after the failed write. */
+static void failed_capture_removes_no_device(void **state)
+{
+	(void)state;
+	struct wi_filetree *t = wi_filetree_new();
+	struct wi_err err = { WI_OK, "" };
+	struct stat st;
+
+	if (stat("/dev/full", &st) || !S_ISCHR(st.st_mode)) {
+		printf("skipped: /dev/full is no device here\n");
+		wi_filetree_free(t);
+		skip();
+	}
+	add(t, "proc/version", "Linux version 6.1\n");
+	assert_int_equal(symlink("/dev/full", "topo-link"), 0);
+	assert_false(wi_capture_write_tar(t, "topo-link", &err));
+	assert_int_equal(err.code, WI_EIO);
+	assert_int_equal(lstat("topo-link", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	unlink("topo-link");
+	if (!mknod("topo-node", S_IFCHR | 0600, makedev(1, 7))) { /* as root only */
+		err = (struct wi_err){ WI_OK, "" };
+		assert_false(wi_capture_write_tar(t, "topo-node", &err));
+		assert_int_equal(lstat("topo-node", &st), 0);
+		assert_true(S_ISCHR(st.st_mode));
+		unlink("topo-node");
+	}
+	wi_filetree_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(failed_capture_removes_no_device),
 		cmocka_unit_test(normalised),
 		cmocka_unit_test(refused_names),
 		cmocka_unit_test(get_and_iterate),
