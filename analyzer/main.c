@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <argp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,8 +127,25 @@ static int help(int argc, char **argv)
 	return c ? run(c, 2, args) : unknown_command(argv[2]);
 }
 
+/* A file larger than "ulimit -f" is an error of write(), not a silent end. */
+static void file_too_large(int signal_number)
+{
+	(void)signal_number;
+}
+
+/* A handler, not SIG_IGN: programs that we run would inherit that. Who ignores it already has chosen for them too. */
+static void survive_file_limit(void)
+{
+	const struct sigaction go_on = { .sa_handler = file_too_large, .sa_flags = SA_RESTART };
+	struct sigaction old;
+
+	if (!sigaction(SIGXFSZ, NULL, &old) && old.sa_handler == SIG_DFL)
+		sigaction(SIGXFSZ, &go_on, NULL);
+}
+
 int main(int argc, char **argv)
 {
+	survive_file_limit();
 	argp_err_exit_status = WI_EUSAGE;
 	if (argc < 2) {
 		print_help(stderr);

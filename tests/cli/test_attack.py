@@ -289,5 +289,25 @@ class Topology(Attack):
         self.attack(evil.v6(evil.two_cpus())[:-evil.PAGE], "topology", status=4, says="file ends before its data")
 
 
+class Surroundings(Attack):
+    def test_file_size_limit(self):
+        """ulimit -f: the kernel's signal would end the program without a word."""
+        lines = [" a-1 [000] d... 2.%06d: sched_waking: comm=x pid=5 prio=120 target_cpu=001\n" % i for i in range(3000)]
+        trace = self.write("big.txt", stacked().text() + "".join(lines))
+        for command in ("cat %s | %s report -q -" % (trace, WAKEIF), "%s events -q -o %s %s" % (WAKEIF, self.path("out"), trace)):
+            p = subprocess.run(["bash", "-c", "ulimit -f 64; " + command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual(p.returncode, 1, p.stderr)
+            self.assertIn(b"File too large", p.stderr)
+
+    def test_file_size_limit_of_commands(self):
+        """What record runs ends at the limit as it would without us, unless it was told to live on."""
+        write = "ulimit -c 0 -f 1; exec dd if=/dev/zero of=%s bs=4096 count=2" % self.path("f")
+        for how, survives in (("", False), ("trap '' XFSZ; ", True)):
+            p = subprocess.run(["bash", "-c", "%sexec %s record-exec --no-markers -- sh -c '%s'" % (how, WAKEIF, write)],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual(b"File too large" in p.stderr, survives, p)
+            self.assertEqual(p.returncode, 1 if survives else -25, p)
+
+
 if __name__ == "__main__":
     unittest.main()
