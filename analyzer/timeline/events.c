@@ -223,10 +223,10 @@ static void on_switch(struct wi_timeline *tl, const struct wi_event *ev)
 			if (prev->pub.cpu != c)
 				tl_move_inferred(tl, prev, c, false);
 			tl_set_state(tl, prev, WI_TASK_RUNNING);
-			prev->pub.prio = ev->sw.prev_prio;
+			tl_set_prio(tl, prev, ev->sw.prev_prio);
 			tl_queue_count(tl, c, prev);
 		}
-		prev->pub.prio = ev->sw.prev_prio;
+		tl_set_prio(tl, prev, ev->sw.prev_prio);
 		switch_out(tl, c, prev, ev);
 	}
 	if (!ev->sw.next_pid) {
@@ -241,7 +241,7 @@ static void on_switch(struct wi_timeline *tl, const struct wi_event *ev)
 			return;
 		tl_set_kind(tl, c, WI_CPU_BUSY); /* first, so that it never looks idle while its queue empties */
 		switch_in(tl, c, next);
-		next->pub.prio = ev->sw.next_prio;
+		tl_set_prio(tl, next, ev->sw.next_prio);
 		cpu->cur = next;
 		tl_queue_count(tl, c, next);
 		tl->view_cpu[c].curr_pid = next->pub.pid;
@@ -267,7 +267,7 @@ static void on_waking(struct wi_timeline *tl, const struct wi_event *ev, const s
 		t->pub.nr_wakeups++;
 	if (p->unresolved)
 		tl_count_repair(tl, &tl->q.repairs.unresolved);
-	t->pub.prio = ev->wk.prio;
+	tl_set_prio(tl, t, ev->wk.prio);
 	if (t->awaits_wakeup)
 		tl_count_repair(tl, &tl->q.repairs.waking_without_wakeup);
 	t->awaits_wakeup = true;
@@ -303,7 +303,6 @@ static void enqueue(struct wi_timeline *tl, struct task *t, uint32_t target)
 		else
 			tl_move_inferred(tl, t, target, o != NULL);
 	}
-	t->fresh = false;
 	tl_wait_begin(tl, t, target);
 }
 
@@ -350,7 +349,7 @@ static void on_wakeup(struct wi_timeline *tl, const struct wi_event *ev)
 	struct task *t = tl_task_get(tl, ev->wk.pid, ev->wk.comm);
 	if (!t || ev->wk.target_cpu < 0)
 		return;
-	t->pub.prio = ev->wk.prio;
+	tl_set_prio(tl, t, ev->wk.prio);
 	if (!tl->opt.survey->has_waking && !open_from_wakeup(tl, t, ev))
 		return;
 	struct open_wakeup *o = t->wakeup;
@@ -392,7 +391,7 @@ static void on_wakeup_new(struct wi_timeline *tl, const struct wi_event *ev)
 				  .source = WI_CHOSEN_WAKEUP };
 
 	tl_task_name(tl, t, ev->wk.comm);
-	t->pub.prio = ev->wk.prio;
+	tl_set_prio(tl, t, ev->wk.prio);
 	t->pub.cpu = ev->cpu;
 	struct open_wakeup *o = tl_wakeup_open(tl, t, ev, &p);
 	if (!o)
@@ -428,6 +427,7 @@ static void on_migrate(struct wi_timeline *tl, const struct wi_event *ev)
 	} else if (t->pub.state != WI_TASK_RUNNING) {
 		t->pub.cpu = dest;
 	}
+	tl_tell_task(tl, t, WAKEIF_TASK_MOVED, placement ? WAKEIF_EV_WAKING : 0, dest, orig);
 	if (tl->obs.migrated)
 		tl->obs.migrated(tl->obs.ctx, tl->now_ns, &t->pub, orig, dest, false, placement);
 }
@@ -555,6 +555,9 @@ void tl_apply(struct wi_timeline *tl, const struct wi_event *ev, const struct wi
 	case WI_EV_CPU_IDLE:
 		if (tl->obs.cpu_idle && ev->idle.cpu_id < tl->nr_cpus)
 			tl->obs.cpu_idle(tl->obs.ctx, tl->now_ns, ev->idle.cpu_id, ev->idle.state);
+		break;
+	case WI_EV_LOCAL_TIMER_ENTRY:
+		tl_tell_cpu(tl, ev->cpu, WAKEIF_TICK);
 		break;
 	case WI_EV_LOST:
 		if (!tl->opt.survey->gaps_dated)

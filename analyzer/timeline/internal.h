@@ -30,6 +30,7 @@ struct task {
 	bool counted_sched_idle;   /* counted as SCHED_IDLE while queued */
 	int16_t counted_prio;
 	int8_t pinned_by_name;
+	bool names_cpu; /* named like a per-CPU kernel thread */
 	uint64_t unknown_since_ns; /* 0: never seen before */
 	uint64_t skew_ns;	   /* switched in elsewhere at this time while still running on skew_cpu */
 	uint32_t skew_cpu;
@@ -80,7 +81,7 @@ struct wi_timeline {
 	struct task ***pid_leaf; /* two levels: pid >> 10, pid & 1023 */
 	struct task *alive;
 	struct task *free_tasks;
-	uint32_t next_task_id;
+	uint32_t next_task_id, nr_task_slots;
 
 	struct open_wakeup **open; /* by slot */
 	uint32_t nr_slots;
@@ -108,6 +109,12 @@ void tl_wait_begin(struct wi_timeline *tl, struct task *t, uint32_t c);
 void tl_wait_end(struct wi_timeline *tl, struct task *t);
 void tl_count_repair(struct wi_timeline *tl, uint64_t *counter);
 void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, bool placement);
+
+/* happenings.c: all return at once when nobody listens */
+void tl_tell_task(struct wi_timeline *tl, const struct task *t, enum wakeif_event_type type, uint8_t flags, uint32_t cpu, uint32_t other);
+void tl_tell_state(struct wi_timeline *tl, const struct task *t, enum wi_task_state from, enum wi_task_state to);
+void tl_tell_cpu(struct wi_timeline *tl, uint32_t c, enum wakeif_event_type type);
+void tl_set_prio(struct wi_timeline *tl, struct task *t, int16_t prio);
 
 /* events.c */
 void tl_apply(struct wi_timeline *tl, const struct wi_event *ev, const struct wi_placement *p);

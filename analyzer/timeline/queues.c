@@ -45,6 +45,7 @@ void tl_set_kind(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind)
 		leave_or_enter_unknown(tl, c, kind);
 	if (cpu->kind == WI_CPU_IDLE)
 		cpu->last_idle_ns = tl->now_ns;
+	tl_tell_cpu(tl, c, kind == WI_CPU_IDLE ? WAKEIF_CPU_IDLES : kind == WI_CPU_BUSY ? WAKEIF_CPU_WAKES : WAKEIF_CPU_LOST);
 	cpu->kind = kind;
 	cpu->ever_idle |= kind == WI_CPU_IDLE;
 }
@@ -120,9 +121,13 @@ void tl_set_state(struct wi_timeline *tl, struct task *t, enum wi_task_state sta
 {
 	uint64_t now = tl_clip(tl, tl->now_ns);
 
-	t->pub.state_ns[t->pub.state] += now - t->pub.since_ns;
+	enum wi_task_state from = (enum wi_task_state)t->pub.state;
+
+	t->pub.state_ns[from] += now - t->pub.since_ns;
 	t->pub.since_ns = now;
 	t->pub.state = (uint8_t)state;
+	if (tl->obs.happened)
+		tl_tell_state(tl, t, from, state);
 }
 
 void tl_count_repair(struct wi_timeline *tl, uint64_t *counter)
@@ -140,6 +145,7 @@ void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, boo
 		return;
 	if (tl->in_window)
 		t->pub.nr_migrations++;
+	tl_tell_task(tl, t, WAKEIF_TASK_MOVED, t->pub.state == WI_TASK_WAKING ? WAKEIF_EV_WAKING : 0, dest, orig);
 	if (tl->obs.migrated)
 		tl->obs.migrated(tl->obs.ctx, tl->now_ns, &t->pub, orig, dest, true, placement);
 }
@@ -149,9 +155,10 @@ void tl_wait_begin(struct wi_timeline *tl, struct task *t, uint32_t c)
 {
 	struct cpu *cpu = &tl->cpu[c];
 
+	t->pub.cpu = c;
 	tl_set_state(tl, t, WI_TASK_RUNNABLE);
 	t->ghost = false;
-	t->pub.cpu = c;
+	t->fresh = false;
 	tl_task_seen_on(tl, t, c);
 	t->prev_waiting = NULL;
 	t->next_waiting = cpu->waiting;

@@ -64,11 +64,17 @@ static struct task *task_alloc(struct wi_timeline *tl)
 	struct task *t = tl->free_tasks;
 
 	if (t) {
+		uint32_t slot = t->pub.slot;
+
 		tl->free_tasks = t->next_alive;
 		memset(t, 0, sizeof(*t));
+		t->pub.slot = slot;
 		return t;
 	}
-	return calloc(1, sizeof(*t));
+	t = calloc(1, sizeof(*t));
+	if (t)
+		t->pub.slot = tl->nr_cpus + tl->nr_task_slots++;
+	return t;
 }
 
 static struct task *task_create(struct wi_timeline *tl, int32_t pid, uint32_t comm, const struct task *parent)
@@ -106,6 +112,7 @@ static struct task *task_create(struct wi_timeline *tl, int32_t pid, uint32_t co
 		tl->alive->prev_alive = t;
 	tl->alive = t;
 	tl->q.nr_tasks++;
+	tl_tell_task(tl, t, WAKEIF_TASK_BEGAN, parent ? WAKEIF_EV_NEW : 0, WI_CPU_NONE, parent ? parent->pub.slot : WAKEIF_TASK_NONE);
 	return t;
 }
 
@@ -160,10 +167,10 @@ static uint32_t cpu_in_name(const char *comm)
 
 static void infer_pin(struct wi_timeline *tl, struct task *t)
 {
-	if (t->pub.allowed_source == WAKEIF_ALLOWED_RECORDED || t->pinned_by_name < 0)
-		return;
 	uint32_t c = cpu_in_name(wi_names_get(tl->opt.names, t->pub.comm));
-	if (c == WI_CPU_NONE || c >= tl->nr_cpus)
+
+	t->names_cpu = c < tl->nr_cpus;
+	if (!t->names_cpu || t->pub.allowed_source == WAKEIF_ALLOWED_RECORDED || t->pinned_by_name < 0)
 		return;
 	if (!t->own_mask)
 		t->own_mask = calloc(tl->words, sizeof(*t->own_mask));
@@ -234,6 +241,7 @@ void tl_task_gone(struct wi_timeline *tl, struct task *t)
 		t->pub.comm = late;
 		tl->q.unnamed_tasks += late == WI_NAME_NONE;
 	}
+	tl_tell_task(tl, t, WAKEIF_TASK_ENDED, 0, t->pub.cpu, WI_CPU_NONE);
 	if (tl->obs.task_gone)
 		tl->obs.task_gone(tl->obs.ctx, tl->now_ns, &t->pub);
 	*task_slot(tl, t->pub.pid) = NULL;

@@ -29,6 +29,7 @@ struct wi_task {
 	int32_t pid;
 	int32_t tgid;	   /* 0 unknown */
 	uint32_t comm;	   /* latest name by time; WI_NAME_NONE if never named */
+	uint32_t slot;	   /* as models name it (wakeif_model.h, "Task slots") */
 	uint32_t id;	   /* unique per incarnation, in order of appearance, from 1; the idle task of CPU c has none (NULL) */
 	uint32_t cpu;	   /* last CPU known; WI_CPU_NONE unknown */
 	uint8_t state;	   /* enum wi_task_state */
@@ -115,6 +116,8 @@ struct wi_timeline_observer {
 	void (*cpu_idle)(void *ctx, uint64_t now_ns, uint32_t cpu, uint32_t state); /* cpu_idle event; UINT32_MAX: leaves idle */
 	/* task->comm changed, or became known, while the task lives. */
 	void (*renamed)(void *ctx, uint64_t now_ns, const struct wi_task *task);
+	/* For models and estimators: what happened in their words (wakeif_model.h). Costs nothing where it is NULL. */
+	void (*happened)(void *ctx, const struct wakeif_happening *h);
 	/* The incarnation ended (or the window did): its counters are final. */
 	void (*task_gone)(void *ctx, uint64_t now_ns, const struct wi_task *task);
 };

@@ -80,6 +80,7 @@ static void describe_waker(struct wi_timeline *tl, struct wi_wakeup *w, const st
 	const struct cpu *c = &tl->cpu[ev->cpu];
 
 	w->pub.waker_cpu = ev->cpu;
+	w->pub.waker_task = WAKEIF_TASK_NONE;
 	w->pub.context = (uint8_t)context_of(ev);
 	w->pub.waker_pid = ev->known & WI_KNOWN_COMMON_PID ? ev->common_pid
 			   : c->kind == WI_CPU_BUSY && c->cur ? c->cur->pub.pid
@@ -89,8 +90,15 @@ static void describe_waker(struct wi_timeline *tl, struct wi_wakeup *w, const st
 		const struct task *waker = c->cur && c->cur->pub.pid == w->pub.waker_pid ? c->cur : tl_task_find(tl, w->pub.waker_pid);
 
 		w->waker_comm = waker ? waker->pub.comm : WI_NAME_NONE;
+		if (waker) {
+			w->pub.waker_task = waker->pub.slot;
+			w->pub.waker_exiting = waker->pub.exiting;
+			w->pub.waker_pinned = waker->names_cpu && wi_mask_weight(waker->pub.allowed, tl->words) == 1;
+		}
 		if (w->waker_comm == WI_NAME_NONE && tl->opt.comm_of) /* no record has named it yet */
 			w->waker_comm = tl->opt.comm_of(tl->opt.comm_of_ctx, w->pub.waker_pid);
+	} else if (!w->pub.waker_pid) {
+		w->pub.waker_task = ev->cpu; /* the idle task of this CPU */
 	}
 }
 
@@ -139,7 +147,8 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 			 .allowed = t->pub.allowed,
 			 .allowed_source = t->pub.allowed_source,
 			 .class_ = WAKEIF_UNKNOWN, /* until it is decided */
-			 .waker_stalled = p->stalled },
+			 .waker_stalled = p->stalled,
+			 .wakee_task = t->pub.slot },
 		.slot = o->w.slot,
 		.wakee = &t->pub,
 		.next_waker_record_ns = p->next_waker_record_ns,
@@ -250,6 +259,8 @@ void tl_decide(struct wi_timeline *tl, struct open_wakeup *o)
 	o->decided = true;
 	if (tl->obs.decision)
 		tl->obs.decision(tl->obs.ctx, tl->now_ns, w);
+	if ((w->pub.class_ == WAKEIF_SELECT || w->pub.class_ == WAKEIF_FORK) && w->chosen_cpu < tl->nr_cpus)
+		tl_tell_task(tl, t, WAKEIF_PLACED, w->pub.class_ == WAKEIF_FORK ? WAKEIF_EV_NEW : 0, w->chosen_cpu, w->pub.prev_cpu);
 	if (o->duplicate) {
 		tl_wakeup_close(tl, o, WI_OUT_REPLACED);
 		return;

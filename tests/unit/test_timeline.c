@@ -448,6 +448,64 @@ static void exec_renames(void **state)
 		  "G bash:101 run 0 wait 0 sleep 2000 unknown 0\nG a-very-long-pro:102 run 2000 wait 0 sleep 0 unknown 0\n");
 }
 
+/* What models and estimators are told, in the words of wakeif_model.h. */
+static void happenings(void **state)
+{
+	(void)state;
+	tl_expect(&plain,
+		  "1000 0 100 other\n"
+		  "1000 1 200 switch S 0\n"
+		  "2000 0 100 waking 200 1\n"
+		  "2005 0 100 migrate 200 1 4\n"
+		  "2020 4 0 wakeup 200 4\n"
+		  "2030 4 0 switch R 200\n"
+		  "2100 0 100 fork 300\n"
+		  "2110 0 100 new 300 4\n"
+		  "2200 4 200 switch R+ 300\n"
+		  "2300 4 300 migrate 200 4 5\n"
+		  "2310 5 0 switch R 200\n"
+		  "2400 4 300 switch X 0\n",
+		  "H",
+		  "H 1000 began 100/8\n"
+		  "H 1000 cpu wakes cpu0\n"
+		  "H 1000 enqueued 100/8\n"
+		  "H 1000 runs 100/8\n"
+		  "H 1000 began 200/9\n"
+		  "H 1000 cpu wakes cpu1\n"
+		  "H 1000 enqueued 200/9\n"
+		  "H 1000 runs 200/9\n"
+		  "H 1000 cpu idles cpu2\n"
+		  "H 1000 cpu idles cpu3\n"
+		  "H 1000 cpu idles cpu4\n"
+		  "H 1000 cpu idles cpu5\n"
+		  "H 1000 cpu idles cpu6\n"
+		  "H 1000 cpu idles cpu7\n"
+		  "H 1000 reniced 200/9 cpu1\n"
+		  "H 1000 sleeps 200/9 cpu1\n"
+		  "H 1000 cpu idles cpu1\n"
+		  "H 2005 placed 200/9 cpu4 from 1\n"
+		  "H 2005 moved 200/9 cpu4 from 1 waking\n"
+		  "H 2020 enqueued 200/9 cpu4\n"
+		  "H 2030 cpu wakes cpu4\n"
+		  "H 2030 runs 200/9 cpu4\n"
+		  "H 2100 began 300/10 from 8 new\n"
+		  "H 2110 reniced 300/10\n"
+		  "H 2110 placed 300/10 cpu4 from 0 new\n"
+		  "H 2110 enqueued 300/10 cpu4 new\n"
+		  "H 2200 preempted 200/9 cpu4\n"
+		  "H 2200 runs 300/10 cpu4\n"
+		  "H 2300 moved 200/9 cpu5 from 4\n"
+		  "H 2310 cpu wakes cpu5\n"
+		  "H 2310 runs 200/9 cpu5\n"
+		  "H 2400 sleeps 300/10 cpu4 dead\n"
+		  "H 2400 ended 300/10 cpu4\n"
+		  "H 2400 cpu idles cpu4\n"
+		  "H 2400 sleeps 200/9 cpu5 dead\n"
+		  "H 2400 ended 200/9 cpu5\n"
+		  "H 2400 sleeps 100/8 cpu0 dead\n"
+		  "H 2400 ended 100/8 cpu0\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -460,7 +518,7 @@ int main(void)
 		cmocka_unit_test(inferred_migration),  cmocka_unit_test(skew),		     cmocka_unit_test(only_wakeups),
 		cmocka_unit_test(duplicates),	       cmocka_unit_test(woken_twice),	     cmocka_unit_test(woken_while_running),	       cmocka_unit_test(censored),	     cmocka_unit_test(unresolved),
 		cmocka_unit_test(exec_by_thread),      cmocka_unit_test(exec_renames),	     cmocka_unit_test(late_start),	     cmocka_unit_test(switch_only),
-		      cmocka_unit_test(moved_wakeup),
+		      cmocka_unit_test(moved_wakeup), cmocka_unit_test(happenings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

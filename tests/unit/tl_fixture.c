@@ -284,6 +284,25 @@ static void on_migrated(void *ctx, uint64_t now, const struct wi_task *t, uint32
 			placement ? " placement" : "");
 }
 
+static void on_happened(void *ctx, const struct wakeif_happening *h)
+{
+	static const char *const name[] = { "began", "enqueued", "runs",     "preempted", "sleeps", "moved", "lost",
+					    "ended", "reniced",  "cpu idles", "cpu wakes", "cpu lost", "tick", "placed" };
+	struct recorder *r = ctx;
+
+	if (!wanted(r, 'H'))
+		return;
+	fprintf(r->out, "H %llu %s", (unsigned long long)h->now_ns, name[h->type]);
+	if (h->pid)
+		fprintf(r->out, " %d/%u", h->pid, h->task);
+	if (h->cpu != WI_CPU_NONE)
+		fprintf(r->out, " cpu%u", h->cpu);
+	if (h->other != WI_CPU_NONE)
+		fprintf(r->out, " from %u", h->other);
+	fprintf(r->out, "%s%s%s\n", h->flags & WAKEIF_EV_NEW ? " new" : "", h->flags & WAKEIF_EV_DEAD ? " dead" : "",
+		h->flags & WAKEIF_EV_WAKING ? " waking" : "");
+}
+
 static void on_gone(void *ctx, uint64_t now, const struct wi_task *t)
 {
 	struct recorder *r = ctx;
@@ -345,7 +364,8 @@ char *tl_fixture_run(const struct tl_fixture_opts *o, const char *events, const 
 	size_t len;
 	struct recorder r = { .out = open_memstream(&text, &len), .kinds = kinds, .words = topo->nr_words, .names = names };
 	struct wi_timeline_observer obs = { .ctx = &r, .cpu_changed = on_cpu, .idle_changed = on_idle, .wait_changed = on_wait, .decision = on_decision,
-					    .wakeup_closed = on_closed, .migrated = on_migrated, .task_gone = on_gone };
+					    .wakeup_closed = on_closed, .migrated = on_migrated, .task_gone = on_gone,
+					    .happened = on_happened };
 	int n = tl_fixture_parse(events, names, &ev);
 
 	make_survey(&s, o, topo->nr_cpus, ev, n);

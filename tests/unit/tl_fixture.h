@@ -32,7 +32,7 @@ struct tl_fixture_opts {
 
 /*
  * Runs the events and returns what was told, one line each, filtered by kind letters:
- *   D decision  C closed  I idle_changed  W wait_changed  K cpu_changed  M migrated  G task_gone
+ *   D decision  C closed  I idle_changed  W wait_changed  K cpu_changed  M migrated  G task_gone  H happened
  * quality, if not NULL, gets the counters. The caller frees.
  */
 char *tl_fixture_run(const struct tl_fixture_opts *opts, const char *events, const char *kinds, struct wi_timeline_quality *quality);
