@@ -100,7 +100,7 @@ void m_affine_fini(struct wi_metrics *m)
 {
 	free(m->affine.node);
 	for (int c = 0; c < WAKEIF_NR_CONTEXTS; c++)
-		wi_hist_fini(&m->affine.context[c].latency);
+		m_hist_fini(&m->affine.context[c].latency);
 }
 
 static void add_matrix(struct wi_affine_results *r, struct wi_affine_part *part,
@@ -137,9 +137,7 @@ bool m_affine_finish(struct wi_metrics *m, struct wi_results *r)
 
 		add_matrix(&r->affine, part, c->matrix);
 		part->bounce = c->bounce;
-		part->latency = c->latency; /* with its memory */
-		c->latency = (struct wi_hist){ 0 };
-		if (!merge_part(&r->affine.all, part))
+		if (!m_hist_move(&c->latency, &part->latency) || !merge_part(&r->affine.all, part))
 			return false;
 	}
 	return true;

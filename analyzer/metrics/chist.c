@@ -112,11 +112,17 @@ static bool list_add(struct wi_chist *h, uint32_t bucket)
 	return true;
 }
 
-bool wi_chist_add_slowly(struct wi_chist *h, uint64_t ns, uint32_t bucket)
+/* In the buckets alone. A list is as long as count says. */
+static bool add_bucket(struct wi_chist *h, uint32_t bucket)
 {
 	if (h->form == LIST && h->count == LIST_MAX && !to_dense(h))
 		return false;
-	if (!(h->form == LIST ? list_add(h, bucket) : dense_count(h, bucket, 1)))
+	return h->form == LIST ? list_add(h, bucket) : dense_count(h, bucket, 1);
+}
+
+bool wi_chist_add_slowly(struct wi_chist *h, uint64_t ns, uint32_t bucket)
+{
+	if (!add_bucket(h, bucket))
 		return false;
 	if (!h->count || ns < h->min_ns)
 		h->min_ns = ns;
@@ -124,6 +130,26 @@ bool wi_chist_add_slowly(struct wi_chist *h, uint64_t ns, uint32_t bucket)
 		h->max_ns = ns;
 	h->count++;
 	h->sum_ns += ns;
+	return true;
+}
+
+bool wi_chist_add_many(struct wi_chist *h, const uint16_t *index, uint32_t nr, uint64_t sum_ns, uint64_t min_ns,
+		       uint64_t max_ns)
+{
+	if (!h->count || min_ns < h->min_ns)
+		h->min_ns = min_ns;
+	if (!h->count || max_ns > h->max_ns)
+		h->max_ns = max_ns;
+	h->sum_ns += sum_ns;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t at = (uint32_t)index[i] - h->base;
+
+		if (h->form == DENSE && at < h->cap && h->count < UINT32_MAX) /* so no bucket can overflow */
+			((uint32_t *)h->data)[at]++;
+		else if (!add_bucket(h, index[i]))
+			return false;
+		h->count++;
+	}
 	return true;
 }
 

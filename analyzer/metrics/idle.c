@@ -147,13 +147,6 @@ void m_idle_kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c,
 		cstate_leave(now_ns, &m->idle.cstate[c->number]);
 }
 
-void m_idle_decision(struct wi_metrics *m, const struct wi_wakeup *w)
-{
-	const struct m_package *p = w->chosen_cpu < m->lay.nr_cpus ? m->cpu[w->chosen_cpu].package : NULL;
-
-	m->idle.touched += p && p->nr_online && p->nr_idle == p->nr_online;
-}
-
 static bool cstates_init(struct wi_metrics *m)
 {
 	struct m_idle *s = &m->idle;

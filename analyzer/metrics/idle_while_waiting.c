@@ -89,7 +89,7 @@ static uint32_t mask_number(struct wi_metrics *m, const wakeif_word *allowed)
 }
 
 /* The task's mask became another one, or was never asked for. */
-static bool ask_mask(struct wi_metrics *m, struct m_task *t)
+m_rare static bool ask_mask(struct wi_metrics *m, struct m_task *t)
 {
 	t->mask = mask_number(m, t->task->allowed);
 	if (t->mask == NONE) {
@@ -215,7 +215,7 @@ void m_waste_fini(struct wi_metrics *m)
  */
 static inline void touch(struct m_waste *s, struct m_waste_group *g)
 {
-	if (g->dirty || (!g->pairs && !(g->nr_idle && g->nr_wait)))
+	if (!(g->nr_idle | g->pairs) || g->dirty || (!g->pairs && !m_waiting_tasks(g->waiting)))
 		return;
 	g->dirty = true;
 	s->dirty[s->nr_dirty++] = g;
@@ -260,7 +260,7 @@ void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c
 }
 
 /* A waiting task whose mask does not cover the machine, in the groups that its mask does not cover either. */
-static void count_restricted(struct wi_metrics *m, struct m_cpu *c, uint32_t mask, bool begins)
+m_rare static void count_restricted(struct wi_metrics *m, struct m_cpu *c, uint32_t mask, bool begins)
 {
 	struct m_waste *s = &m->waste;
 	const wakeif_word *words = s->mask[mask].words;
@@ -288,13 +288,14 @@ static void count_restricted(struct wi_metrics *m, struct m_cpu *c, uint32_t mas
 
 static inline void count_waiting(struct wi_metrics *m, struct m_cpu *c, const struct m_task *t, bool begins)
 {
-	uint32_t tasks = begins ? 1u : -1u, before = c->nr_wait;
-	uint32_t cpus = before == !begins ? tasks : 0; /* the first one to come, the last one to go */
+	uint32_t before = c->nr_wait;
+	m_waiting more = begins ? 1 : (m_waiting)-1;
 
-	c->nr_wait = before + tasks;
+	c->nr_wait = before + (uint32_t)more;
+	if (before == !begins) /* the first one to come, the last one to go */
+		more += more << 32;
 	for (struct m_waste_group **g = c->group_of; *g; g++) {
-		(*g)->nr_wait += tasks;
-		(*g)->nr_wcpus += cpus;
+		(*g)->waiting += more;
 		touch(&m->waste, *g);
 	}
 	if (!t->covers_all)
@@ -487,8 +488,8 @@ static inline void integrate(struct m_waste_level *lv, uint64_t now_ns)
 /* Works out the pairs of a group. */
 static inline void settle_group(struct wi_metrics *m, struct m_waste_group *group)
 {
-	uint32_t pairs = min_u32(group->nr_idle, group->nr_wait);
-	uint32_t cpu_pairs = min_u32(group->nr_idle, group->nr_wcpus);
+	uint32_t pairs = min_u32(group->nr_idle, m_waiting_tasks(group->waiting));
+	uint32_t cpu_pairs = min_u32(group->nr_idle, m_waiting_cpus(group->waiting));
 
 	group->dirty = false;
 	if (group->nr_restricted && pairs)

@@ -25,8 +25,12 @@ void m_latency_fini(struct wi_metrics *m)
 {
 	split_fini(&m->latency.by_cpu);
 	split_fini(&m->latency.by_waker);
-	wi_hist_fini(&m->latency.placed_unknown);
-	wi_latency_results_fini(&m->latency.r);
+	m_hist_fini(&m->latency.queue_wait);
+	m_hist_fini(&m->latency.transit);
+	for (int c = 0; c < WAKEIF_NR_CLASSES; c++)
+		m_hist_fini(&m->latency.by_class[c]);
+	for (int p = 0; p <= WI_NR_PLACEMENTS; p++)
+		m_hist_fini(&m->latency.by_placement[p]);
 }
 
 static struct wi_split_row *split_append(struct wi_metrics *m, struct m_split *s)
@@ -129,8 +133,8 @@ static struct wi_split_row *row_of_waker(struct wi_metrics *m, const struct wi_w
 	return row;
 }
 
-static void split_count(struct wi_metrics *m, struct wi_split_row *row, const uint64_t *wakeup_ns,
-			uint64_t queue_wait_ns)
+m_rare static void split_count(struct wi_metrics *m, struct wi_split_row *row, const uint64_t *wakeup_ns,
+			       uint64_t queue_wait_ns)
 {
 	if (!row)
 		return;
@@ -140,41 +144,51 @@ static void split_count(struct wi_metrics *m, struct wi_split_row *row, const ui
 		m->failed = true;
 }
 
-static void count_outcome(struct wi_wakeup_results *r, const struct wi_wakeup *w, enum wi_outcome outcome,
-			  bool measured)
+/* What is known of the outcomes, as the results have it. */
+static void add_outcomes(struct m_latency *l)
 {
-	r->total++;
-	r->by_class[w->pub.class_]++;
-	r->stalled += w->pub.class_ == WAKEIF_SELECT && w->pub.waker_stalled;
-	r->maybe_delayed += w->pub.class_ == WAKEIF_SELECT && w->maybe_delayed;
-	switch (outcome) {
-	case WI_OUT_RUN:
-		r->unknown += !measured;
-		break;
-	case WI_OUT_RUNNING:
-		r->running++;
-		break;
-	case WI_OUT_DIED:
-		r->died++;
-		break;
-	case WI_OUT_REPLACED:
-		r->replaced++;
-		break;
-	case WI_OUT_UNKNOWN:
-		r->unknown++;
-		break;
-	case WI_OUT_CENSORED:
-		r->censored++;
-		break;
+	struct wi_wakeup_results *r = &l->wakeups;
+
+	for (int c = 0; c < WAKEIF_NR_CLASSES; c++)
+		r->total += r->by_class[c];
+	r->running = l->outcome[WI_OUT_RUNNING];
+	r->died = l->outcome[WI_OUT_DIED];
+	r->replaced = l->outcome[WI_OUT_REPLACED];
+	r->unknown = l->outcome[WI_OUT_UNKNOWN] + l->runs_unmeasured;
+	r->censored = l->outcome[WI_OUT_CENSORED];
+}
+
+/* Latencies of one task come one by one, and its buckets are rarely in the cache: they are counted several at once. */
+bool m_task_settle(struct m_task *t)
+{
+	struct m_recent *r = &t->recent;
+	bool ok = !r->nr || wi_chist_add_many(&t->latency, r->index, r->nr, r->sum_ns, r->min_ns, r->max_ns);
+
+	r->nr = 0;
+	return ok;
+}
+
+static inline void task_add(struct wi_metrics *m, struct m_task *t, uint64_t ns, uint32_t index)
+{
+	struct m_recent *r = &t->recent;
+
+	if (r->nr == M_RECENT && !m_task_settle(t))
+		m->failed = true;
+	if (!r->nr) {
+		r->sum_ns = 0;
+		r->min_ns = UINT64_MAX;
+		r->max_ns = 0;
 	}
+	r->index[r->nr++] = (uint16_t)index;
+	r->sum_ns += ns;
+	r->min_ns = ns < r->min_ns ? ns : r->min_ns;
+	r->max_ns = ns > r->max_ns ? ns : r->max_ns;
 }
 
 /* Decided wakeups are counted by placement, which adds up to their class. */
-static struct wi_hist *histogram_of(struct m_latency *l, const struct wi_wakeup *w, const struct m_wake *d)
+static inline struct m_hist *histogram_of(struct m_latency *l, const struct wi_wakeup *w, const struct m_wake *d)
 {
-	if (!d->decided)
-		return &l->r.by_class[w->pub.class_];
-	return d->placement < WI_NR_PLACEMENTS ? &l->r.by_placement[d->placement] : &l->placed_unknown;
+	return d->decided ? &l->by_placement[d->placement] : &l->by_class[w->pub.class_];
 }
 
 void m_latency_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
@@ -184,25 +198,32 @@ void m_latency_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wak
 	uint64_t start = wi_wakeup_start_ns(w), wakeup_ns = 0, queue_wait_ns = 0;
 	bool measured = outcome == WI_OUT_RUN && start <= w->run_ns; /* WI_TIME_UNKNOWN is later than any time */
 
-	count_outcome(&l->wakeups, w, outcome, measured);
+	l->wakeups.by_class[w->pub.class_]++;
+	l->outcome[outcome]++;
+	if (w->pub.waker_stalled | w->maybe_delayed && w->pub.class_ == WAKEIF_SELECT) {
+		l->wakeups.stalled += w->pub.waker_stalled;
+		l->wakeups.maybe_delayed += w->maybe_delayed;
+	}
 	if (measured) {
 		uint32_t index;
 
 		wakeup_ns = w->run_ns - start;
 		index = wi_hist_index(wakeup_ns);
 		m_hist_add_at(m, histogram_of(l, w, d), wakeup_ns, index);
-		if (t && !wi_chist_add_at(&t->latency, wakeup_ns, index))
-			m->failed = true;
+		if (t)
+			task_add(m, t, wakeup_ns, index);
 		if (wakeup_ns >= m->longest.least_ns)
 			m_longest_offer(m, w, wakeup_ns, w->run_ns, false, t);
 		if (w->enq_ns <= w->run_ns) {
 			queue_wait_ns = w->run_ns - w->enq_ns;
-			m_hist_add(m, &l->r.queue_wait, queue_wait_ns);
+			m_hist_add(m, &l->queue_wait, queue_wait_ns);
 			if (!w->was_running && !w->only_wakeup && w->pub.class_ != WAKEIF_FORK)
-				m_hist_add(m, &l->r.transit, w->enq_ns - w->pub.wake_ns);
+				m_hist_add(m, &l->transit, w->enq_ns - w->pub.wake_ns);
 		}
 	} else if (outcome == WI_OUT_CENSORED && start <= now_ns) {
 		m_longest_offer(m, w, now_ns - start, now_ns, true, t);
+	} else {
+		l->runs_unmeasured += outcome == WI_OUT_RUN;
 	}
 	if (t) {
 		t->wakeups++;
@@ -270,16 +291,20 @@ bool m_latency_finish(struct wi_metrics *m, struct wi_results *r)
 {
 	struct m_latency *l = &m->latency;
 
+	add_outcomes(l);
 	r->wakeups = l->wakeups;
-	r->latency = l->r; /* with its memory */
-	l->r = (struct wi_latency_results){ 0 };
+	if (!m_hist_move(&l->queue_wait, &r->latency.queue_wait) || !m_hist_move(&l->transit, &r->latency.transit))
+		return false;
+	struct wi_hist *select = &r->latency.by_class[WAKEIF_SELECT];
 	for (int p = 0; p < WI_NR_PLACEMENTS; p++)
-		if (!wi_hist_merge(&r->latency.by_class[WAKEIF_SELECT], &r->latency.by_placement[p]))
+		if (!m_hist_move(&l->by_placement[p], &r->latency.by_placement[p]) ||
+		    !wi_hist_merge(select, &r->latency.by_placement[p]))
 			return false;
-	if (!wi_hist_merge(&r->latency.by_class[WAKEIF_SELECT], &l->placed_unknown))
+	if (!m_hist_move(&l->by_placement[WI_NR_PLACEMENTS], select))
 		return false;
 	for (int c = 0; c < WAKEIF_NR_CLASSES; c++)
-		if (!wi_hist_merge(&r->latency.wakeup, &r->latency.by_class[c]))
+		if (!m_hist_move(&l->by_class[c], &r->latency.by_class[c]) ||
+		    !wi_hist_merge(&r->latency.wakeup, &r->latency.by_class[c]))
 			return false;
 	if (!split_finish(m, &l->by_cpu, r->names, &r->latency.by_cpu, &r->latency.nr_by_cpu) ||
 	    !split_finish(m, &l->by_waker, r->names, &r->latency.by_waker, &r->latency.nr_by_waker))

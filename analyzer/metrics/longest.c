@@ -54,6 +54,7 @@ void m_longest_ran(struct m_cpu *c, uint64_t now_ns, enum wi_cpu_kind kind, cons
 		return;
 	*stint_at(c, nr) = (struct m_stint){ now_ns, pid, task ? task->comm : WI_NAME_NONE };
 	c->stint_pid = pid;
+	__builtin_prefetch(stint_at(c, nr + 4), 1);			       /* the next cache line */
 	c->nr_stints = nr + 1 == 2 * LONGEST_STINTS ? LONGEST_STINTS : nr + 1; /* goes on turning when full */
 }
 

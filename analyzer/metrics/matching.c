@@ -181,10 +181,10 @@ static uint32_t match_cpus(struct wi_metrics *m, const wakeif_word *span, uint32
 void m_match_group(struct wi_metrics *m, const struct m_waste_group *group, uint32_t *pairs, uint32_t *cpu_pairs)
 {
 	const wakeif_word *span = m->lay.level[group->level].span[group->number];
-	uint32_t idle = group->nr_idle, nr_free = group->nr_wait - group->nr_restricted;
+	uint32_t idle = group->nr_idle, nr_free = m_waiting_tasks(group->waiting) - group->nr_restricted;
 
 	*pairs = idle;
 	if (nr_free < idle)
 		*pairs = nr_free + match_tasks(m, group, span, idle - nr_free);
-	*cpu_pairs = match_cpus(m, span, group->nr_wcpus, idle);
+	*cpu_pairs = match_cpus(m, span, m_waiting_cpus(group->waiting), idle);
 }

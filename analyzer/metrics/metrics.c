@@ -61,7 +61,7 @@ static void on_cpu_changed(void *ctx, uint64_t now_ns, uint32_t cpu, enum wi_cpu
 		t->wait_left_ns = WI_TIME_UNKNOWN; /* it ran */
 		if (t->bounce != NONE && c->online)
 			m_affine_switched_in(m, now_ns, cpu, t);
-		group = m_smt_group_of(m, task, t);
+		group = m->opt.smt_group == WI_GROUP_COMM ? task->comm : m_smt_group_of(m, task, t);
 	}
 	c->coming.pid = 0;
 	m_longest_ran(c, now_ns, kind, task);
@@ -85,7 +85,10 @@ static void on_idle_changed(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle)
 	c->idle = idle;
 	if (c->package)
 		c->package->nr_idle += idle ? 1u : -1u;
-	m_missed_touch(m, now_ns, c, false);
+	if (m->missed.sched_idle_seen)
+		m_missed_touch(m, now_ns, c, false);
+	else
+		m_missed_idle_changed(m, now_ns, c, idle);
 	if (idle ? ++core->nr_idle == core->nr_threads : core->nr_idle-- == core->nr_threads) {
 		m_missed_core_idle(m, core, idle);
 		if (m->lay.max_threads > 1)
@@ -131,21 +134,24 @@ static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const stru
 
 /* ---- wakeups ---- */
 
-static struct m_wake *wake_at(struct wi_metrics *m, uint32_t slot)
+m_rare static bool more_wakes(struct wi_metrics *m, uint32_t slot)
 {
-	if (slot >= m->nr_wake) {
-		uint32_t nr = (slot + 64) & ~63u;
-		struct m_wake *wake = realloc(m->wake, nr * sizeof(*wake));
+	uint32_t nr = (slot + 64) & ~63u;
+	struct m_wake *wake = realloc(m->wake, nr * sizeof(*wake));
 
-		if (!wake) {
-			m->failed = true;
-			return NULL;
-		}
-		memset(wake + m->nr_wake, 0, (nr - m->nr_wake) * sizeof(*wake));
-		m->wake = wake;
-		m->nr_wake = nr;
+	if (!wake) {
+		m->failed = true;
+		return false;
 	}
-	return &m->wake[slot];
+	memset(wake + m->nr_wake, 0, (nr - m->nr_wake) * sizeof(*wake));
+	m->wake = wake;
+	m->nr_wake = nr;
+	return true;
+}
+
+static inline struct m_wake *wake_at(struct wi_metrics *m, uint32_t slot)
+{
+	return slot < m->nr_wake || more_wakes(m, slot) ? &m->wake[slot] : NULL;
 }
 
 static inline void wake_begin(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d)
@@ -182,7 +188,6 @@ static void on_decision(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 	if (d->decided) {
 		m_missed_decision(m, w, d);
 		m_affine_decision(m, w, d);
-		m_idle_decision(m, w);
 	} else if (m->opt.sink && w->chosen_cpu < m->lay.nr_cpus)
 		m_missed_names(m, w, d);
 	if (m->missed.sched_idle_seen)
@@ -197,8 +202,8 @@ static uint64_t since(uint64_t end_ns, uint64_t start_ns)
 	return start_ns <= end_ns ? end_ns - start_ns : WI_TIME_UNKNOWN;
 }
 
-static void tell_sink(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
-		      const struct m_wake *d)
+m_rare static void tell_sink(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
+			     const struct m_wake *d)
 {
 	bool open = outcome == WI_OUT_CENSORED;
 	uint64_t end_ns = outcome == WI_OUT_RUN ? w->run_ns : open ? now_ns : 0;

@@ -24,16 +24,28 @@ bool m_missed_init(struct wi_metrics *m)
 	return s->idle_core && s->idle && s->scratch_cand;
 }
 
+static void cost_fini(struct m_cost *c)
+{
+	m_hist_fini(&c->wait);
+	m_hist_fini(&c->avoidable);
+}
+
 void m_missed_fini(struct wi_metrics *m)
 {
 	struct m_missed *s = &m->missed;
 
+	for (int i = 0; i < WI_NR_MISSED_ROWS; i++)
+		cost_fini(&s->row[i]);
+	for (int i = 0; i < WI_NR_WIDE; i++) {
+		cost_fini(&s->queued_while_idle_core[i]);
+		cost_fini(&s->half_busy_core[i]);
+	}
+	cost_fini(&s->stacked_on_waker);
 	free(s->worst);
 	free(s->heap);
 	free(s->idle_core);
 	free(s->idle);
 	free(s->scratch_cand);
-	wi_missed_results_fini(&s->r);
 }
 
 /* ---- watches ---- */
@@ -78,7 +90,7 @@ void m_missed_unlink(struct wi_metrics *m, struct m_wake *d)
 }
 
 /* The CPU stopped being idle: all who watch it know. */
-static void watches_end(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c)
+m_rare static void watches_end(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c)
 {
 	while (c->watch_head != NONE) {
 		struct m_watch *w = watch_at(m, c->watch_head);
@@ -119,18 +131,31 @@ static bool is_idle(const struct wi_metrics *m, const struct wakeif_view *v, uin
 }
 
 /* The state of the CPU changed. leaving: a task just left its queue and may be on its way to run there. */
+static inline void idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool idle)
+{
+	if (!idle) {
+		idle_ends(m, now_ns, c);
+		return;
+	}
+	wi_mask_set(m->missed.idle, c->number);
+	c->idleish_ns = now_ns;
+}
+
+/* idle(c) changed, and no SCHED_IDLE task was seen. */
+void m_missed_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool idle)
+{
+	idle_changed(m, now_ns, c, idle);
+}
+
+/* The state of the CPU changed. leaving: a task just left its queue and may be on its way to run there. */
 void m_missed_touch(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool leaving)
 {
 	bool idle = is_idle(m, wi_timeline_view(m->tl), c->number);
 
 	if (idle == wi_mask_test(m->missed.idle, c->number))
 		return;
-	if (idle) {
-		wi_mask_set(m->missed.idle, c->number);
-		c->idleish_ns = now_ns;
-	} else if (!leaving) {
-		idle_ends(m, now_ns, c);
-	}
+	if (idle || !leaving)
+		idle_changed(m, now_ns, c, idle);
 }
 
 /* The wakee is on its way to a CPU that runs SCHED_IDLE tasks only: no hook tells, as idle(c) does not change. */
@@ -276,20 +301,19 @@ static enum wi_placed placement_of(bool idle, bool stayed, enum sibling_state si
 					  : WI_PLACED_UNKNOWN;
 }
 
-static void note_prev_idle(struct wi_metrics *m, const struct sight *s, const struct wi_wakeup *w, struct m_wake *d)
+/* prev_cpu is idle, and a candidate; the choice was another one. */
+m_rare static void note_prev_idle(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d)
 {
-	uint32_t prev = w->pub.prev_cpu, c = w->chosen_cpu;
+	struct wi_missed_results *r = &m->missed.r;
+	uint32_t prev = w->pub.prev_cpu, waker = m_waker_cpu(w), c = w->chosen_cpu;
 
-	if (prev == c || prev >= m->lay.nr_cpus || !wi_mask_test(m->missed.idle, prev) || !wi_mask_test(s->cand, prev))
-		return;
 	d->prev_idle_elsewhere = true;
-	m->missed.r.prev_idle_elsewhere++;
+	r->prev_idle_elsewhere++;
 	if (d->prev_distance < WI_NR_DISTANCES)
-		m->missed.r.prev_idle_by_distance[d->prev_distance]++;
+		r->prev_idle_by_distance[d->prev_distance]++;
 	/* On one LLC an idle prev_cpu is returned whatever wake_affine says. */
-	m->missed.r.prev_idle_affine_possible += m_waker_cpu(w) < m->lay.nr_cpus && m_waker_cpu(w) != prev &&
-						 m_same_llc(m->lay.topo, c, m_waker_cpu(w)) &&
-						 !m_same_llc(m->lay.topo, prev, c);
+	r->prev_idle_affine_possible += waker < m->lay.nr_cpus && waker != prev && m_same_llc(m->lay.topo, c, waker) &&
+					!m_same_llc(m->lay.topo, prev, c);
 }
 
 static inline void count_wide(struct wi_missed_cost *cost, uint8_t bits)
@@ -367,7 +391,7 @@ static inline void placed_on_idle(struct wi_metrics *m, const struct sight *s, c
 	count_wide(r->half_busy_core, d->half_busy);
 }
 
-static void watch_idle_core(struct wi_metrics *m, const struct sight *s, const struct m_cpu *c, struct m_wake *d)
+m_rare static void watch_idle_core(struct wi_metrics *m, const struct sight *s, const struct m_cpu *c, struct m_wake *d)
 {
 	uint32_t scope = wide_scope[__builtin_ctz(d->idle_core | d->half_busy)];
 
@@ -387,6 +411,7 @@ void m_missed_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m
 {
 	struct wi_missed_results *r = &m->missed.r;
 	const struct m_cpu *c = w->chosen_cpu < m->lay.nr_cpus ? &m->cpu[w->chosen_cpu] : NULL;
+	uint32_t prev = w->pub.prev_cpu;
 	struct sight s;
 
 	r->allowed[w->pub.allowed_source]++;
@@ -397,9 +422,13 @@ void m_missed_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m
 	}
 	r->decided++;
 	look(m, w, &s);
-	d->prev_distance = (uint8_t)m_distance(&m->lay, w->pub.prev_cpu, c->number);
+	d->prev_distance = (uint8_t)m_distance(&m->lay, prev, c->number);
 	d->waker_distance = (uint8_t)m_distance(&m->lay, m_waker_cpu(w), c->number);
-	note_prev_idle(m, &s, w, d);
+	if (prev != c->number && prev < m->lay.nr_cpus && wi_mask_test(m->missed.idle, prev) &&
+	    wi_mask_test(s.cand, prev))
+		note_prev_idle(m, w, d);
+	if (c->package)
+		m->idle.touched += c->package->nr_idle == c->package->nr_online && c->package->nr_online;
 	if (wi_mask_test(s.view->unknown, c->number)) {
 		d->chosen_unknown = true;
 		d->row = WI_MISSED_UNKNOWN;
@@ -409,8 +438,8 @@ void m_missed_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m
 	}
 	bool idle = wi_mask_test(m->missed.idle, c->number);
 	enum sibling_state siblings = idle ? siblings_of(m, &s, c) : SIBLING_UNKNOWN;
-	if (w->pub.prev_cpu < m->lay.nr_cpus)
-		d->placement = (uint8_t)placement_of(idle, c->number == w->pub.prev_cpu, siblings);
+	if (prev < m->lay.nr_cpus)
+		d->placement = (uint8_t)placement_of(idle, c->number == prev, siblings);
 	if (idle)
 		placed_on_idle(m, &s, w, d, siblings);
 	else
@@ -428,7 +457,7 @@ uint64_t m_avoidable_ns(const struct m_watch *watch, uint64_t enq_ns, uint64_t r
 	return end > enq_ns ? end - enq_ns : 0;
 }
 
-static void add_cost(struct wi_metrics *m, struct wi_missed_cost *cost, const struct m_watch *watch, uint64_t enq_ns,
+static void add_cost(struct wi_metrics *m, struct m_cost *cost, const struct m_watch *watch, uint64_t enq_ns,
 		     uint64_t run_ns)
 {
 	m_hist_add(m, &cost->wait, run_ns - enq_ns);
@@ -437,23 +466,23 @@ static void add_cost(struct wi_metrics *m, struct wi_missed_cost *cost, const st
 }
 
 /* Rows that a wakeup is in besides its own one; most are in none. */
-static void add_more_costs(struct wi_metrics *m, const struct m_wake *d, uint64_t enq_ns, uint64_t run_ns)
+m_rare static void add_more_costs(struct wi_metrics *m, const struct m_wake *d, uint64_t enq_ns, uint64_t run_ns)
 {
-	struct wi_missed_results *r = &m->missed.r;
+	struct m_missed *s = &m->missed;
 	const struct m_watch *watch = &d->watch[WATCH_CORE];
 
 	for (int i = 0; i < WI_NR_WIDE; i++) {
 		if (d->idle_core >> i & 1)
-			add_cost(m, &r->queued_while_idle_core[i], watch, enq_ns, run_ns);
+			add_cost(m, &s->queued_while_idle_core[i], watch, enq_ns, run_ns);
 		if (d->half_busy >> i & 1)
-			add_cost(m, &r->half_busy_core[i], watch, enq_ns, run_ns);
+			add_cost(m, &s->half_busy_core[i], watch, enq_ns, run_ns);
 	}
 	if (d->stacked)
-		add_cost(m, &r->stacked_on_waker, watch, enq_ns, run_ns);
+		add_cost(m, &s->stacked_on_waker, watch, enq_ns, run_ns);
 }
 
-static void offer_worst(struct wi_metrics *m, const struct wi_wakeup *w, const struct m_wake *d, uint64_t end_ns,
-			bool censored)
+m_rare static void offer_worst(struct wi_metrics *m, const struct wi_wakeup *w, const struct m_wake *d, uint64_t end_ns,
+			       bool censored)
 {
 	const struct m_watch *watch = &d->watch[WATCH_RING];
 	struct wi_worst_row row = {
@@ -482,14 +511,13 @@ static void offer_worst(struct wi_metrics *m, const struct wi_wakeup *w, const s
 void m_missed_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
 		     struct m_wake *d)
 {
-	struct wi_missed_results *r = &m->missed.r;
 	uint64_t end_ns = outcome == WI_OUT_RUN ? w->run_ns : now_ns;
 
 	if ((outcome != WI_OUT_RUN && outcome != WI_OUT_CENSORED) || w->enq_ns > end_ns)
 		return; /* what it waited is not known */
 	if (outcome == WI_OUT_RUN) {
 		if (d->row != WI_MISSED_NONE)
-			add_cost(m, &r->row[d->row], &d->watch[WATCH_RING], w->enq_ns, end_ns);
+			add_cost(m, &m->missed.row[d->row], &d->watch[WATCH_RING], w->enq_ns, end_ns);
 		if (d->idle_core | d->half_busy)
 			add_more_costs(m, d, w->enq_ns, end_ns);
 	}
@@ -497,9 +525,24 @@ void m_missed_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wake
 		offer_worst(m, w, d, end_ns, outcome == WI_OUT_CENSORED);
 }
 
+static bool cost_move(struct m_cost *from, struct wi_missed_cost *into)
+{
+	return m_hist_move(&from->wait, &into->wait) && m_hist_move(&from->avoidable, &into->avoidable);
+}
+
 bool m_missed_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns)
 {
-	r->missed = m->missed.r; /* with its memory */
-	m->missed.r = (struct wi_missed_results){ 0 };
+	struct m_missed *s = &m->missed;
+	struct wi_missed_results *out = &r->missed;
+	bool ok = true;
+
+	*out = s->r;
+	for (int i = 0; i < WI_NR_MISSED_ROWS; i++)
+		ok = ok && cost_move(&s->row[i], &out->row[i]);
+	for (int i = 0; i < WI_NR_WIDE; i++)
+		ok = ok && cost_move(&s->queued_while_idle_core[i], &out->queued_while_idle_core[i]) &&
+		     cost_move(&s->half_busy_core[i], &out->half_busy_core[i]);
+	if (!ok || !cost_move(&s->stacked_on_waker, &out->stacked_on_waker))
+		return false;
 	return m_worst_finish(m, &r->missed, r->names, end_ns);
 }

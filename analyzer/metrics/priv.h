@@ -13,6 +13,7 @@
 #include "analyzer/metrics/metrics.h"
 
 #define NONE UINT32_MAX
+#define m_rare __attribute__((noinline, cold)) /* off the path of most events */
 #define KERNEL_5_4 (5u << 16 | 4u << 8)
 
 /* ---- layout.c: the topology as the metrics need it ---- */
@@ -77,33 +78,42 @@ struct m_cpu;
 /* Places of m_task.share_ns: run time by what the siblings did. */
 enum m_share { SHARE_CORUN, SHARE_ALONE, SHARE_UNKNOWN, NR_SHARES };
 
+#define M_RECENT 10u
+
+/* By cache line: what a wait, a switch, and the end of a wakeup touch. */
 struct m_task {
 	const struct wi_task *task;
-	int32_t pid; /* pid, comm: when it began to wait, or took a new name */
-	uint32_t comm;
 	/* idle_while_waiting.c */
 	struct m_cpu *wait_cpu; /* NULL: does not wait, or is not counted */
 	struct m_task *wait_next, *wait_prev;
+	int32_t pid; /* pid, comm: when it began to wait, or took a new name */
+	uint32_t comm;
 	uint64_t wait_since_ns;
 	uint64_t wait_join_ns; /* when it joined the queue of queue_cpu */
 	uint64_t wait_left_ns; /* when it left it; WI_TIME_UNKNOWN: it has not, or it ran since. Taken up again at the
 				* same instant it was moved */
-	uint32_t queue_cpu;    /* where it waits, or waited last, counted or not; NONE */
-	uint32_t hops;	       /* longest.c: where it waited before, in the same wait; NONE */
-	uint32_t mask;	       /* number of its affinity mask; NONE: not yet asked */
-	uint32_t mask_comm;    /* name at that time: an inferred mask can change with the name */
-	const wakeif_word *mask_allowed; /* pointer at that time, never followed */
+	const wakeif_word *mask_allowed; /* of its affinity mask when it was asked, never followed */
+	uint32_t mask_comm;		 /* name at that time: an inferred mask can change with the name */
+	uint32_t mask;			 /* number of the mask; NONE: not yet asked */
 	bool covers_all;		 /* the mask covers all candidates */
 	/* smt.c */
 	bool group_known;
 	uint32_t nr_threads; /* threads on which it is current: one, or more when clocks disagree */
 	uint64_t share_ns[NR_SHARES];
-	uint32_t group, group_comm;
-	/* affine.c */
-	uint32_t bounce; /* first of its watches; NONE */
+	/* affine.c, longest.c */
+	uint32_t bounce;    /* first of its watches; NONE */
+	uint32_t hops;	    /* where it waited before, in the same wait; NONE */
+	uint32_t queue_cpu; /* where it waits, or waited last, counted or not; NONE */
+	uint32_t group;
 	/* latency.c */
+	struct m_recent {
+		uint64_t sum_ns, min_ns, max_ns;
+		uint32_t nr;
+		uint16_t index[M_RECENT];
+	} recent; /* latencies that are not yet in `latency` */
 	uint64_t wakeups, queue_wait_ns;
 	struct wi_chist latency;
+	uint32_t group_comm;
 	struct m_task *next_free;
 };
 
@@ -116,7 +126,7 @@ struct m_tasktab {
 };
 
 void m_tasktab_fini(struct m_tasktab *t);
-struct m_task *m_task_add(struct m_tasktab *t, const struct wi_task *task); /* NULL: out of memory */
+m_rare struct m_task *m_task_add(struct m_tasktab *t, const struct wi_task *task); /* NULL: out of memory */
 void m_task_del(struct m_tasktab *t, struct m_task *task);
 
 /* ---- one open wakeup, by its slot ---- */
@@ -143,6 +153,20 @@ struct m_wake {
 	struct m_watch watch[NR_WATCHES];
 };
 
+/* ---- hist.c: a histogram while it is filled: half the size of struct wi_hist ---- */
+
+struct m_hist {
+	uint32_t *bucket;
+	uint32_t nr;	/* buckets allocated */
+	uint32_t count; /* in bucket; min_ns, max_ns: undefined while it is 0 */
+	uint64_t sum_ns, min_ns, max_ns;
+	struct wi_hist *full; /* what was counted before count reached its end; NULL */
+};
+
+m_rare bool m_hist_add_slowly(struct m_hist *h, uint64_t ns, uint32_t index);
+bool m_hist_move(struct m_hist *h, struct wi_hist *into); /* adds it to into, and empties it */
+void m_hist_fini(struct m_hist *h);
+
 /* ---- parts ---- */
 
 struct m_worst { /* a candidate of worst[] */
@@ -152,8 +176,14 @@ struct m_worst { /* a candidate of worst[] */
 	bool idles;
 };
 
+struct m_cost {
+	struct m_hist wait, avoidable;
+};
+
 struct m_missed {
-	struct wi_missed_results r;
+	struct wi_missed_results r; /* its histograms are filled in at the end */
+	struct m_cost row[WI_NR_MISSED_ROWS], queued_while_idle_core[WI_NR_WIDE], half_busy_core[WI_NR_WIDE];
+	struct m_cost stacked_on_waker;
 	struct m_worst *worst; /* heap order is in heap[]: the least of them first */
 	uint32_t *heap;
 	uint32_t nr_worst, max_worst, nr_unnamed; /* nr_unnamed: rows whose ran has no name yet */
@@ -174,10 +204,24 @@ struct m_mask_bag { /* which restricted masks wait here, and how often */
 	uint32_t nr, cap;
 };
 
+/*
+ * Waiting tasks, and CPUs with waiting tasks << 32: what changes together is added in one go. Neither reaches 2^32.
+ */
+typedef uint64_t m_waiting;
+
+static inline uint32_t m_waiting_tasks(m_waiting w)
+{
+	return (uint32_t)w;
+}
+
+static inline uint32_t m_waiting_cpus(m_waiting w)
+{
+	return (uint32_t)(w >> 32);
+}
+
 struct m_waste_group {
-	uint32_t nr_idle;  /* idle candidates */
-	uint32_t nr_wait;  /* waiting tasks */
-	uint32_t nr_wcpus; /* CPUs with waiting tasks */
+	m_waiting waiting;
+	uint32_t nr_idle; /* idle candidates */
 	uint32_t pairs, cpu_pairs;
 	uint32_t nr_restricted; /* waiting tasks whose affinity does not cover the group's candidates */
 	uint32_t number;	/* of the group at its level */
@@ -284,7 +328,7 @@ struct m_bounce {
 struct m_affine {
 	struct m_affine_context {
 		uint64_t matrix[WI_NR_DISTANCES][WI_NR_DISTANCES], bounce;
-		struct wi_hist latency;
+		struct m_hist latency;
 	} context[WAKEIF_NR_CONTEXTS];
 	struct m_bounce *node;
 	uint32_t nr_nodes, cap_nodes, free_head;
@@ -325,9 +369,12 @@ struct m_split {
 };
 
 struct m_latency {
-	struct wi_wakeup_results wakeups;
-	struct wi_latency_results r;   /* by_class[SELECT] and wakeup are added up at the end */
-	struct wi_hist placed_unknown; /* decided, placement not known */
+	struct wi_wakeup_results wakeups;      /* its counts by outcome, and total, are added up at the end */
+	uint64_t outcome[WI_OUT_CENSORED + 1]; /* by enum wi_outcome */
+	uint64_t runs_unmeasured;	       /* of WI_OUT_RUN */
+	struct m_hist queue_wait, transit;
+	struct m_hist by_class[WAKEIF_NR_CLASSES];	  /* all but the decided ones */
+	struct m_hist by_placement[WI_NR_PLACEMENTS + 1]; /* decided ones; the last: placement not known */
 	struct m_split by_cpu, by_waker;
 };
 
@@ -452,19 +499,20 @@ bool m_latency_finish(struct wi_metrics *m, struct wi_results *r);
 /* missed_idle.c, worst.c */
 bool m_missed_init(struct wi_metrics *m);
 void m_missed_fini(struct wi_metrics *m);
+void m_missed_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool idle);
 void m_missed_touch(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool leaving);
 void m_missed_core_idle(struct wi_metrics *m, const struct m_core *core,
 			bool idle); /* all its threads are, or one ceases */
 void m_missed_names(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
-void m_missed_on_its_way(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w);
+m_rare void m_missed_on_its_way(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w);
 void m_missed_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
-void m_missed_undecided(struct wi_metrics *m, struct m_wake *d); /* SELECT, but its decision was not seen */
+m_rare void m_missed_undecided(struct wi_metrics *m, struct m_wake *d); /* SELECT, but its decision was not seen */
 void m_missed_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome,
 		     struct m_wake *d);
 void m_missed_unlink(struct wi_metrics *m, struct m_wake *d);
 uint64_t m_avoidable_ns(const struct m_watch *watch, uint64_t enq_ns, uint64_t run_ns);
 bool m_missed_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
-void m_worst_offer(struct wi_metrics *m, const struct wi_worst_row *row, const struct m_watch *watch);
+m_rare void m_worst_offer(struct wi_metrics *m, const struct wi_worst_row *row, const struct m_watch *watch);
 void m_worst_idle_ended(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c);
 void m_worst_named(struct wi_metrics *m, const struct wi_task *task);
 bool m_worst_finish(struct wi_metrics *m, struct wi_missed_results *out, struct wi_names *names, uint64_t end_ns);
@@ -475,12 +523,13 @@ int m_worst_cmp(const struct wi_worst_row *a,
 bool m_longest_init(struct wi_metrics *m);
 void m_longest_fini(struct wi_metrics *m);
 void m_longest_ran(struct m_cpu *c, uint64_t now_ns, enum wi_cpu_kind kind, const struct wi_task *task);
-void m_longest_renamed(struct wi_metrics *m, const struct wi_task *task);
-void m_longest_named(struct wi_metrics *m, const struct wi_task *task);
-void m_longest_moved(struct wi_metrics *m, struct m_task *t);  /* between queues; the first one still stands there */
-void m_longest_forget(struct wi_metrics *m, struct m_task *t); /* its former queues */
-void m_longest_offer(struct wi_metrics *m, const struct wi_wakeup *w, uint64_t latency_ns, uint64_t end_ns,
-		     bool censored, const struct m_task *t);
+m_rare void m_longest_renamed(struct wi_metrics *m, const struct wi_task *task);
+m_rare void m_longest_named(struct wi_metrics *m, const struct wi_task *task);
+m_rare void m_longest_moved(struct wi_metrics *m,
+			    struct m_task *t); /* between queues; the first one still stands there */
+m_rare void m_longest_forget(struct wi_metrics *m, struct m_task *t); /* its former queues */
+m_rare void m_longest_offer(struct wi_metrics *m, const struct wi_wakeup *w, uint64_t latency_ns, uint64_t end_ns,
+			    bool censored, const struct m_task *t);
 bool m_longest_finish(struct wi_metrics *m, struct wi_results *r);
 bool m_longest_merge(struct wi_latency_results *into, struct wi_names *names, const struct wi_latency_results *from,
 		     const struct wi_names *from_names);
@@ -498,7 +547,7 @@ bool m_waste_init(struct wi_metrics *m);
 void m_waste_start(struct wi_metrics *m, uint64_t start_ns);
 void m_waste_fini(struct wi_metrics *m);
 void m_waste_settle(struct wi_metrics *m); /* works off what changed at m->now_ns, before time goes on */
-void m_waste_cpu_known(struct wi_metrics *m, struct m_cpu *c, bool known); /* c->kind is still the old one */
+m_rare void m_waste_cpu_known(struct wi_metrics *m, struct m_cpu *c, bool known); /* c->kind is still the old one */
 void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool idle);
 void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t, bool moved);
 void m_waste_wait_end(struct wi_metrics *m, struct m_task *t);
@@ -517,13 +566,15 @@ void m_smt_task_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, 
 void m_smt_kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, enum wi_cpu_kind kind, struct m_task *t,
 			uint32_t group);
 void m_smt_core_idle(struct wi_metrics *m, uint64_t now_ns, struct m_core *core); /* its idle threads changed */
-void m_smt_renamed(struct wi_metrics *m, uint64_t now_ns, struct m_task *t);
+m_rare void m_smt_renamed(struct wi_metrics *m, uint64_t now_ns, struct m_task *t);
 void m_smt_task_gone(struct wi_metrics *m, uint64_t now_ns, struct m_task *t);
 bool m_smt_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
 uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct m_task *t);
 void m_pair_add(struct wi_metrics *m, uint64_t key, uint64_t ns);
 void m_pair_expect(const struct wi_metrics *m, uint64_t key); /* will be added to soon */
 bool m_pairs_finish(struct wi_metrics *m, struct wi_results *r);
+
+bool m_task_settle(struct m_task *t); /* latency.c: what is recent goes into its histogram; false: out of memory */
 
 /* affine.c */
 void m_affine_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
@@ -538,7 +589,6 @@ bool m_idle_init(struct wi_metrics *m);
 void m_idle_start(struct wi_metrics *m, uint64_t start_ns);
 void m_idle_fini(struct wi_metrics *m);
 void m_idle_kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, enum wi_cpu_kind kind);
-void m_idle_decision(struct wi_metrics *m, const struct wi_wakeup *w);
 void m_idle_cpu_idle(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, uint32_t state);
 bool m_idle_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
 
@@ -553,17 +603,19 @@ bool m_tasks_finish(struct wi_metrics *m, struct wi_results *r);
 /* filter.c */
 bool m_filter_init(struct wi_metrics *m, struct wi_err *err);
 void m_filter_fini(struct wi_metrics *m);
-bool m_filter_match(struct wi_metrics *m, const struct wi_wakeup *w); /* where filter.any */
+m_rare bool m_filter_match(struct wi_metrics *m, const struct wi_wakeup *w); /* where filter.any */
 
 /* results.c: id of the same text in another table; WI_NAME_NONE when out of memory (ok is then cleared) */
 uint32_t m_name_copy(struct wi_names *to, const struct wi_names *from, uint32_t id, bool *ok);
 
-/* Adds to a histogram; out of memory is remembered and reported at finish. index: wi_hist_index(ns), for one ns in
- * many. */
-static inline void m_hist_add_at(struct wi_metrics *m, struct wi_hist *h, uint64_t ns, uint32_t index)
+/*
+ * Adds to a histogram; out of memory is remembered and reported at finish. index: wi_hist_index(ns), for one ns in
+ * many.
+ */
+static inline void m_hist_add_at(struct wi_metrics *m, struct m_hist *h, uint64_t ns, uint32_t index)
 {
-	if (index >= h->nr) { /* as long as it is empty */
-		if (!wi_hist_add(h, ns))
+	if (index >= h->nr || h->count == UINT32_MAX) { /* empty ones have no bucket */
+		if (!m_hist_add_slowly(h, ns, index))
 			m->failed = true;
 		return;
 	}
@@ -576,7 +628,7 @@ static inline void m_hist_add_at(struct wi_metrics *m, struct wi_hist *h, uint64
 		h->max_ns = ns;
 }
 
-static inline void m_hist_add(struct wi_metrics *m, struct wi_hist *h, uint64_t ns)
+static inline void m_hist_add(struct wi_metrics *m, struct m_hist *h, uint64_t ns)
 {
 	m_hist_add_at(m, h, ns, wi_hist_index(ns));
 }

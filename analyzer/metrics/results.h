@@ -124,6 +124,10 @@ static inline bool wi_chist_add_at(struct wi_chist *h, uint64_t ns, uint32_t ind
 	return true;
 }
 
+/* Adds nr values, of which the buckets, the sum, the least and the greatest are known. */
+bool wi_chist_add_many(struct wi_chist *h, const uint16_t *index, uint32_t nr, uint64_t sum_ns, uint64_t min_ns,
+		       uint64_t max_ns);
+
 static inline bool wi_chist_add(struct wi_chist *h, uint64_t ns)
 {
 	return wi_chist_add_at(h, ns, wi_hist_index(ns));

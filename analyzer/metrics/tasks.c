@@ -153,6 +153,8 @@ void m_tasks_gone(struct wi_metrics *m, const struct wi_task *task, struct m_tas
 		row.smt_unknown_ns = t->share_ns[SHARE_UNKNOWN];
 		row.latency_wakeups = t->wakeups;
 		row.queue_wait_ns = t->queue_wait_ns;
+		if (!m_task_settle(t))
+			m->failed = true;
 		row.latency = t->latency; /* with its memory */
 		t->latency = (struct wi_chist){ 0 };
 	}

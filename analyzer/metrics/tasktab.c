@@ -23,9 +23,10 @@ static bool add_block(struct m_tasktab *t)
 		t->block = block;
 		t->cap_blocks = cap;
 	}
-	struct m_task *task = calloc(TASKS_PER_BLOCK, sizeof(*task));
+	struct m_task *task = aligned_alloc(64, TASKS_PER_BLOCK * sizeof(*task)); /* a multiple of 64 bytes */
 	if (!task)
 		return false;
+	memset(task, 0, TASKS_PER_BLOCK * sizeof(*task));
 	t->block[t->nr_blocks++] = task;
 	for (uint32_t i = TASKS_PER_BLOCK; i-- > 0;) {
 		task[i].next_free = t->free;

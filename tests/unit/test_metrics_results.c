@@ -117,6 +117,90 @@ static void compact_histogram_counts_beyond_32_bits(void **state)
 	wi_chist_fini(&b);
 }
 
+static void histogram_being_filled_never_overflows(void **state)
+{
+	(void)state;
+	struct mx_rng rng = { 5 };
+	struct m_hist h = { 0 };
+	struct wi_hist exact = { 0 }, out = { 0 };
+
+	for (int i = 0; i < 5000; i++) {
+		uint64_t ns = random_ns(&rng);
+		uint32_t index = wi_hist_index(ns);
+
+		if (i == 2500) { /* as if one bucket had taken nearly all that it can */
+			uint32_t more = UINT32_MAX - 100 - h.count;
+
+			h.bucket[7] += more;
+			h.count += more;
+			h.sum_ns += more * 7ull;
+			exact.bucket[7] += more;
+			exact.count += more;
+			exact.sum_ns += more * 7ull;
+		}
+		assert_true(wi_hist_add(&exact, ns));
+		if (index >= h.nr || h.count == UINT32_MAX) {
+			assert_true(m_hist_add_slowly(&h, ns, index));
+			continue;
+		}
+		h.bucket[index]++;
+		h.count++;
+		h.sum_ns += ns;
+		h.min_ns = ns < h.min_ns ? ns : h.min_ns;
+		h.max_ns = ns > h.max_ns ? ns : h.max_ns;
+	}
+	assert_non_null(h.full);
+	assert_true(m_hist_move(&h, &out));
+	assert_int_equal(out.count, exact.count);
+	assert_int_equal(out.sum_ns, exact.sum_ns);
+	assert_int_equal(out.min_ns, exact.min_ns);
+	assert_int_equal(out.max_ns, exact.max_ns);
+	for (uint32_t i = 0; i < out.nr; i++)
+		assert_int_equal(out.bucket[i], i < exact.nr ? exact.bucket[i] : 0);
+	assert_int_equal(h.count, 0);
+	wi_hist_fini(&exact);
+	wi_hist_fini(&out);
+}
+
+static void latencies_of_a_task_counted_several_at_once(void **state)
+{
+	(void)state;
+	struct mx_rng rng = { 6 };
+
+	for (uint32_t n = 1; n < 2000; n = n * 2 + 1) {
+		struct wi_chist one = { 0 }, many = { 0 };
+		struct m_task t = { 0 };
+
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t ns = random_ns(&rng);
+			struct m_recent *r = &t.recent;
+
+			assert_true(wi_chist_add(&one, ns));
+			if (!r->nr) {
+				r->sum_ns = r->max_ns = 0;
+				r->min_ns = UINT64_MAX;
+			}
+			r->index[r->nr++] = (uint16_t)wi_hist_index(ns);
+			r->sum_ns += ns;
+			r->min_ns = ns < r->min_ns ? ns : r->min_ns;
+			r->max_ns = ns > r->max_ns ? ns : r->max_ns;
+			if (r->nr == M_RECENT || mx_random(&rng, 20) == 0)
+				assert_true(m_task_settle(&t));
+		}
+		assert_true(m_task_settle(&t));
+		assert_true(m_task_settle(&t)); /* nothing is left */
+		many = t.latency;
+		assert_int_equal(many.count, one.count);
+		assert_int_equal(many.sum_ns, one.sum_ns);
+		assert_int_equal(many.min_ns, one.min_ns);
+		assert_int_equal(many.max_ns, one.max_ns);
+		for (double q = 0.01; q <= 1; q += 0.01)
+			assert_int_equal(wi_chist_quantile(&many, q), wi_chist_quantile(&one, q));
+		wi_chist_fini(&one);
+		wi_chist_fini(&many);
+	}
+}
+
 /* ---- what is kept of tasks ---- */
 
 static void task_places_stay_and_are_used_again(void **state)
@@ -545,6 +629,8 @@ int main(void)
 		cmocka_unit_test(compact_histograms_merge_in_every_form),
 		cmocka_unit_test(compact_histogram_counts_beyond_32_bits),
 		cmocka_unit_test(task_places_stay_and_are_used_again),
+		cmocka_unit_test(histogram_being_filled_never_overflows),
+		cmocka_unit_test(latencies_of_a_task_counted_several_at_once),
 		cmocka_unit_test(merging_does_not_depend_on_order),
 		cmocka_unit_test(merging_into_nothing_copies),
 		cmocka_unit_test(merging_keeps_what_was_seen_and_known),
