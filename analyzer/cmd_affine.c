@@ -15,9 +15,13 @@ enum by { BY_CONTEXT, BY_WAKER, BY_WAKEE, BY_BOTH };
 struct affine_opts {
 	struct wi_opts o;
 	enum by by;
-	struct wi_affine_pairs *pairs;
+	struct wi_affine_pairs *pairs; /* NULL: by context */
 	const struct wi_names *names;
+	const struct wi_affine_pair *row; /* of pairs, for the writers */
+	size_t nr_rows;
 };
+
+static const char *const by_name[] = { "context", "waker", "wakee", "waker-wakee" };
 
 enum { KEY_BY = 0x200 };
 
@@ -28,13 +32,12 @@ static const struct argp_option own_options[] = {
 
 static error_t own_key(int key, char *arg, struct argp_state *state)
 {
-	static const char *const name[] = { "context", "waker", "wakee", "waker-wakee" };
 	struct affine_opts *a = state->input;
 
 	if (key != KEY_BY)
 		return wi_opts_key(key, arg, state);
-	for (size_t i = 0; i < NR(name); i++)
-		if (!strcmp(arg, name[i])) {
+	for (size_t i = 0; i < NR(by_name); i++)
+		if (!strcmp(arg, by_name[i])) {
 			a->by = (enum by)i;
 			return 0;
 		}
@@ -66,13 +69,11 @@ static bool pairs_text(FILE *out, const struct affine_opts *a, struct wi_err *er
 						    { "farther", false, false },  { "on prev", false, false },
 						    { "left LLC", false, false }, { "p50", false, false },
 						    { "p99", false, false },	  { "max", false, false } };
-	const struct wi_affine_pair *row;
-	size_t nr, max = a->o.worst ? a->o.worst : 20;
+	const struct wi_affine_pair *row = a->row;
+	size_t nr = a->nr_rows, max = a->o.worst ? a->o.worst : 20;
 	struct wi_table *t;
 	char name[WI_FMT_NAME_LEN];
 
-	if (!wi_affine_pairs_rows(a->pairs, a->names, &row, &nr))
-		return wi_err_nomem(err);
 	fputs("\nwhere the wakee went: same CPU .. farther are relative to the waker's CPU\n", out);
 	t = wi_table_new(columns, NR(columns));
 	for (size_t i = 0; i < nr && i < max; i++) {
@@ -106,20 +107,17 @@ static bool pairs_text(FILE *out, const struct affine_opts *a, struct wi_err *er
 	return true;
 }
 
-static bool pairs_csv(FILE *out, const struct affine_opts *a, struct wi_err *err)
+static void pairs_csv(FILE *out, const struct affine_opts *a)
 {
 	static const double quantile[] = { 0.5, 0.99 };
 	struct wi_csv c = { .out = out };
-	const struct wi_affine_pair *row;
-	size_t nr;
+	const struct wi_affine_pair *row = a->row;
 
-	if (!wi_affine_pairs_rows(a->pairs, a->names, &row, &nr))
-		return wi_err_nomem(err);
 	wi_csv_header(&c, "waker_comm,waker_context,wakee_comm,considered,prev_cpu,prev_core,prev_cluster,prev_llc,"
 			  "prev_node,prev_remote,waker_cpu,"
 			  "waker_core,waker_cluster,waker_llc,waker_node,waker_remote,cross_llc,count,sum_ns,p50_ns,"
 			  "p99_ns,max_ns");
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < a->nr_rows; i++) {
 		const struct wi_hist *h = &row[i].latency;
 
 		if (a->by == BY_WAKEE || row[i].context != WAKEIF_CTX_TASK)
@@ -150,7 +148,46 @@ static bool pairs_csv(FILE *out, const struct affine_opts *a, struct wi_err *err
 			wi_csv_none(&c);
 		wi_csv_end(&c);
 	}
-	return true;
+}
+
+/* The rows as a list of .wake_affine. */
+static void pairs_json(struct wi_json *j, const void *ctx)
+{
+	static const char *const key[] = {
+		[BY_WAKER] = "by_waker", [BY_WAKEE] = "by_wakee", [BY_BOTH] = "by_waker_wakee"
+	};
+	const struct affine_opts *a = ctx;
+
+	wi_json_array(j, key[a->by]);
+	for (size_t i = 0; i < a->nr_rows; i++) {
+		const struct wi_affine_pair *p = &a->row[i];
+
+		wi_json_object(j, NULL);
+		if (a->by != BY_WAKEE && p->context == WAKEIF_CTX_TASK)
+			wi_json_string(j, "waker_comm", wi_names_get(a->names, p->waker));
+		if (a->by != BY_WAKEE)
+			wi_json_string(j, "waker_context", wi_context_name((enum wakeif_context)p->context));
+		if (a->by != BY_WAKER)
+			wi_json_string(j, "wakee_comm", wi_names_get(a->names, p->wakee));
+		wi_json_u64(j, "considered", p->considered);
+		wi_report_json_distances(j, "prev", p->prev, WI_DIST_CPU);
+		wi_report_json_distances(j, "waker", p->waker_distance, WI_DIST_CPU);
+		wi_json_u64(j, "cross_llc", p->cross_llc);
+		wi_report_json_latency(j, "latency", &p->latency, false);
+		wi_json_end_object(j);
+	}
+	wi_json_end_array(j);
+}
+
+static bool write_json(FILE *out, const struct wi_report *rep, const struct affine_opts *a, struct wi_err *err)
+{
+	struct wi_report with = *rep;
+
+	if (a->pairs) {
+		with.affine_members = pairs_json;
+		with.affine_ctx = a;
+	}
+	return wi_report_json(out, &with, WI_SECTION_AFFINE, err);
 }
 
 static bool write(FILE *out, const struct wi_report *rep, const void *ctx, struct wi_err *err)
@@ -159,9 +196,12 @@ static bool write(FILE *out, const struct wi_report *rep, const void *ctx, struc
 
 	switch (a->o.format) {
 	case WI_FORMAT_JSON:
-		return wi_report_json(out, rep, WI_SECTION_AFFINE, err);
+		return write_json(out, rep, a, err);
 	case WI_FORMAT_CSV:
-		return a->pairs ? pairs_csv(out, a, err) : wi_report_csv(out, rep, "wake_affine", err);
+		if (!a->pairs)
+			return wi_report_csv(out, rep, "wake_affine", err);
+		pairs_csv(out, a);
+		return true;
 	default:
 		wi_cmd_headline(out, rep);
 		if (!rep->results->affine.all.considered) {
@@ -189,9 +229,7 @@ int wi_cmd_affine(int argc, char **argv)
 	int status;
 
 	wi_opts_parse(&argp, argc, argv, &a.o);
-	if (a.by != BY_CONTEXT && a.o.format == WI_FORMAT_JSON)
-		wi_err_set(&err, WI_EUSAGE, "affine: --json has the split by context only; use --csv with --by");
-	if (!err.code && a.by != BY_CONTEXT) {
+	if (a.by != BY_CONTEXT) {
 		a.pairs = wi_affine_pairs_new(a.by != BY_WAKEE, a.by != BY_WAKER);
 		if (!a.pairs)
 			wi_err_nomem(&err);
@@ -201,7 +239,10 @@ int wi_cmd_affine(int argc, char **argv)
 
 	if (wi_session_start(&s, &a.o, &wanted, &err) == WI_OK) {
 		a.names = s.names;
-		wi_session_print(&s, write, &a, &err);
+		if (a.pairs && !wi_affine_pairs_rows(a.pairs, a.names, &a.row, &a.nr_rows))
+			wi_err_nomem(&err);
+		else
+			wi_session_print(&s, write, &a, &err);
 	}
 	status = wi_session_end(&s, &err);
 	wi_affine_pairs_free(a.pairs);

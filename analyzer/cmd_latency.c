@@ -24,7 +24,7 @@ enum { KEY_BY = 0x200, KEY_HIST };
 
 static const struct argp_option own_options[] = {
 	{ "by", KEY_BY, "task|cpu|waker|class|placement", 0, "how to split (default: task)", 2 },
-	{ "hist", KEY_HIST, NULL, 0, "histograms: bars by powers of two in text, exact buckets in CSV", 2 },
+	{ "hist", KEY_HIST, NULL, 0, "histograms: bars by powers of two in text, buckets in CSV and JSON", 2 },
 	{ 0 },
 };
 
@@ -276,8 +276,10 @@ static bool write_text(FILE *out, const struct wi_report *rep, const struct late
 		putc('\n', out);
 	}
 	t = wi_table_new(columns, NR(columns));
-	if (!rows(r, l->by, max, table_row, t, err))
+	if (!rows(r, l->by, max, table_row, t, err)) {
+		wi_table_free(t);
 		return false;
+	}
 	if (!wi_table_print(t, out, 0))
 		return wi_err_nomem(err);
 	if (total > max)
@@ -289,9 +291,12 @@ static bool write(FILE *out, const struct wi_report *rep, const void *ctx, struc
 {
 	const struct latency_opts *l = ctx;
 
+	struct wi_report with = *rep;
+
+	with.histograms = l->hist;
 	switch (l->o.format) {
 	case WI_FORMAT_JSON:
-		return wi_report_json(out, rep, WI_SECTION_WAKEUPS | WI_SECTION_LATENCY, err);
+		return wi_report_json(out, &with, WI_SECTION_WAKEUPS | WI_SECTION_LATENCY, err);
 	case WI_FORMAT_CSV:
 		return write_csv(out, rep, l, err);
 	default:

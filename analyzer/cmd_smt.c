@@ -22,8 +22,9 @@ struct smt_opts {
 enum { KEY_BY = 0x200 };
 
 static const struct argp_option own_options[] = {
-	{ "by", KEY_BY, "comm|tgid|cgroup|FILE", 0,
-	  "how tasks are grouped in pairs (default: comm). FILE has lines \"GROUP pid PID\" or \"GROUP comm NAME\"; a "
+	{ "by", KEY_BY, "comm|task|tgid|cgroup|FILE", 0,
+	  "how tasks are grouped in pairs (default: comm; task: each by itself). FILE has lines \"GROUP pid PID\" or "
+	  "\"GROUP comm NAME\"; a "
 	  "name is used when no pid "
 	  "is listed",
 	  2 },
@@ -39,6 +40,8 @@ static error_t own_key(int key, char *arg, struct argp_state *state)
 	s->by = arg;
 	if (!strcmp(arg, "comm"))
 		s->group = WI_GROUP_COMM;
+	else if (!strcmp(arg, "task"))
+		s->group = WI_GROUP_TASK;
 	else if (!strcmp(arg, "tgid"))
 		s->group = WI_GROUP_TGID;
 	else if (!strcmp(arg, "cgroup"))
@@ -103,8 +106,9 @@ static bool read_map(struct smt_opts *s, struct wi_err *err)
 	bool ok = true;
 
 	if (!in)
-		return wi_err_set(err, WI_EUSAGE, "--by: neither comm, tgid, cgroup nor a readable file: '%s': %s",
-				  s->by, strerror(errno));
+		return wi_err_set(err, WI_EUSAGE,
+				  "--by: neither comm, task, tgid, cgroup nor a readable file: '%s': %s", s->by,
+				  strerror(errno));
 	for (unsigned int nr = 1; ok && fgets(line, sizeof(line), in); nr++) {
 		if (!strchr(line, '\n') && !feof(in))
 			ok = wi_err_set(err, WI_EUSAGE, "--by: %s:%u: line longer than %d bytes", s->by, nr,

@@ -20,6 +20,13 @@ static const char *const outcome_name[] = {
 	[WI_OUT_REPLACED] = "replaced", [WI_OUT_UNKNOWN] = "unknown", [WI_OUT_CENSORED] = "censored",
 };
 
+/* Which record told chosen_cpu. */
+static const char *const chosen_by[] = {
+	[WI_CHOSEN_MIGRATE] = "migrate",
+	[WI_CHOSEN_WAKEUP] = "wakeup",
+	[WI_CHOSEN_SWITCH] = "switch",
+};
+
 /* A wakeup that --worst keeps: what its line needs after the timeline has forgotten it. */
 struct line {
 	struct wi_wakeup w;
@@ -130,6 +137,18 @@ static uint32_t missed_bits(const struct wi_wakeup_verdict *v)
 	return bits;
 }
 
+/* How it ended. One that ran, but of which it is not known since when it waited, is counted as unknown. */
+static enum wi_outcome outcome_of(const struct wi_wakeup_verdict *v)
+{
+	return v->outcome == WI_OUT_RUN && v->latency_ns == WI_TIME_UNKNOWN ? WI_OUT_UNKNOWN : v->outcome;
+}
+
+/* "" where the chosen CPU is not known. */
+static const char *chosen_by_text(const struct wi_wakeup *w)
+{
+	return w->chosen_cpu != WI_CPU_NONE && w->chosen_source < NR(chosen_by) ? chosen_by[w->chosen_source] : "";
+}
+
 static const char *missed_words(const struct wi_wakeup_verdict *v)
 {
 	return v->row == WI_MISSED_NONE ? "" : wi_missed_row_name((enum wi_missed_row)v->row);
@@ -167,8 +186,8 @@ static void write_missed(struct wakeups_cmd *c, const struct wi_wakeup_verdict *
 /* What the columns are, above the first line. */
 static void write_text_header(struct wakeups_cmd *c, const char *stamp)
 {
-	fprintf(c->out, "%-*s %-21s <- %-21s %5s->%-5s %8s %s\n", (int)strlen(stamp), "woken at", "task", "waker",
-		"prev", "chosen", "latency", "class (wakeup latency: from sched_waking to running)");
+	fprintf(c->out, "%-*s %-21s <- %-21s %4s->%-6s %-7s %8s %s\n", (int)strlen(stamp), "woken at", "task", "waker",
+		"prev", "chosen", "by", "latency", "class (wakeup latency: from sched_waking to running)");
 }
 
 static void write_text(struct wakeups_cmd *c, const struct line *l)
@@ -177,21 +196,24 @@ static void write_text(struct wakeups_cmd *c, const struct line *l)
 	const struct wi_wakeup_verdict *v = &l->v;
 	char stamp[WI_FMT_LEN], prev[WI_FMT_LEN], chosen[WI_FMT_LEN], wait[WI_FMT_LEN] = "-";
 	char task[WI_FMT_NAME_LEN], waker[WI_FMT_NAME_LEN];
+	bool censored = v->outcome == WI_OUT_CENSORED && v->latency_ns != WI_TIME_UNKNOWN;
 	bool irq = w->pub.context == WAKEIF_CTX_HARDIRQ || w->pub.context == WAKEIF_CTX_SOFTIRQ;
 
 	if (v->latency_ns != WI_TIME_UNKNOWN)
-		wi_fmt_ns(wait, sizeof(wait), v->latency_ns);
+		wi_fmt_ns(wait + censored, sizeof(wait) - censored, v->latency_ns);
+	if (censored)
+		wait[0] = '>';
 	wi_fmt_stamp(stamp, sizeof(stamp), w->pub.wake_ns, c->o.nanoseconds);
 	if (c->nr_shown == 1)
 		write_text_header(c, stamp);
-	fprintf(c->out, "%s %-21s <- %-21s %s->%s %s%8s %s", stamp,
+	fprintf(c->out, "%s %-21s <- %-21s %s->%s %-7s %8s %s", stamp,
 		wi_fmt_task(task, sizeof(task), name_of(c, l->comm), l->pid),
 		irq ? wi_context_name((enum wakeif_context)w->pub.context)
 		    : wi_fmt_task(waker, sizeof(waker), name_of(c, w->waker_comm), w->pub.waker_pid),
 		wi_fmt_cpu(prev, sizeof(prev), w->pub.prev_cpu), wi_fmt_cpu(chosen, sizeof(chosen), w->chosen_cpu),
-		l->v.outcome == WI_OUT_CENSORED ? ">" : "", wait, wi_class_name((enum wakeif_class)w->pub.class_));
-	if (v->outcome != WI_OUT_RUN)
-		fprintf(c->out, " %s", outcome_name[v->outcome]);
+		*chosen_by_text(w) ? chosen_by_text(w) : "-", wait, wi_class_name((enum wakeif_class)w->pub.class_));
+	if (outcome_of(v) != WI_OUT_RUN)
+		fprintf(c->out, " %s", outcome_name[outcome_of(v)]);
 	if (v->ran_pid == 0 && v->row != WI_MISSED_NONE)
 		fputs(" behind another wakeup", c->out);
 	else if (v->ran_pid > 0 && v->row != WI_MISSED_NONE)
@@ -231,11 +253,10 @@ static void csv_task(struct wi_csv *csv, const struct wakeups_cmd *c, int32_t pi
 }
 
 #define CSV_COLUMNS                                                                                                    \
-	"wake_ns,pid,comm,waker_pid,waker_comm,waker_context,waker_cpu,prev_cpu,chosen_cpu,run_cpu,latency_ns,queue_"  \
-	"wait_ns,transit_ns,"                                                                                          \
-	"class,outcome,placement,missed,queued_while_idle_core,half_busy_core,stacked_on_waker,prev_idle_elsewhere,"   \
-	"ran_pid,ran_comm,"                                                                                            \
-	"missed_cpu,missed_since_ns,avoidable_ns,allowed,ran_waking"
+	"wake_ns,pid,comm,waker_pid,waker_comm,waker_context,waker_cpu,prev_cpu,chosen_cpu,chosen_by,run_cpu,"         \
+	"latency_ns,queue_wait_ns,transit_ns,class,outcome,placement,missed,queued_while_idle_core,half_busy_core,"    \
+	"stacked_on_waker,prev_idle_elsewhere,ran_pid,ran_comm,missed_cpu,missed_since_ns,avoidable_ns,allowed,"       \
+	"ran_waking"
 
 static const char *const allowed_name[WAKEIF_NR_ALLOWED_SOURCES] = { "recorded", "inferred", "assumed" };
 
@@ -257,12 +278,13 @@ static void write_csv(struct wakeups_cmd *c, const struct line *l)
 	csv_cpu(&csv, w->pub.waker_cpu);
 	csv_cpu(&csv, w->pub.prev_cpu);
 	csv_cpu(&csv, w->chosen_cpu);
+	wi_csv_text(&csv, chosen_by_text(w));
 	csv_cpu(&csv, v->outcome == WI_OUT_RUN ? w->run_cpu : WI_CPU_NONE);
 	csv_ns(&csv, v->latency_ns);
 	csv_ns(&csv, v->queue_wait_ns);
 	csv_ns(&csv, v->transit_ns);
 	wi_csv_text(&csv, wi_class_name((enum wakeif_class)w->pub.class_));
-	wi_csv_text(&csv, outcome_name[v->outcome]);
+	wi_csv_text(&csv, outcome_name[outcome_of(v)]);
 	wi_csv_text(&csv, placement_text(v));
 	wi_csv_text(&csv, missed_words(v));
 	wi_csv_u64(&csv, v->idle_core != 0);
@@ -314,12 +336,14 @@ static void write_json(struct wakeups_cmd *c, const struct line *l)
 	json_cpu(&j, "waker_cpu", w->pub.waker_cpu);
 	json_cpu(&j, "prev_cpu", w->pub.prev_cpu);
 	json_cpu(&j, "chosen_cpu", w->chosen_cpu);
+	if (*chosen_by_text(w))
+		wi_json_string(&j, "chosen_by", chosen_by_text(w));
 	json_cpu(&j, "run_cpu", v->outcome == WI_OUT_RUN ? w->run_cpu : WI_CPU_NONE);
 	json_ns(&j, "latency_ns", v->latency_ns);
 	json_ns(&j, "queue_wait_ns", v->queue_wait_ns);
 	json_ns(&j, "transit_ns", v->transit_ns);
 	wi_json_string(&j, "class", wi_class_name((enum wakeif_class)w->pub.class_));
-	wi_json_string(&j, "outcome", outcome_name[v->outcome]);
+	wi_json_string(&j, "outcome", outcome_name[outcome_of(v)]);
 	if (*placement_text(v))
 		wi_json_string(&j, "placement", placement_text(v));
 	if (*missed_words(v))

@@ -292,6 +292,7 @@ struct wi_report wi_session_report(const struct wi_session *s)
 		.quiet_unknown = s->o->quiet_unknown,
 		.nanoseconds = s->o->nanoseconds,
 		.verbose = s->o->verbose,
+		.worst = s->o->worst,
 	};
 }
 

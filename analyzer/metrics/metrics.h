@@ -13,7 +13,7 @@
 
 #include "analyzer/metrics/results.h"
 
-enum wi_smt_group { WI_GROUP_COMM, WI_GROUP_TGID, WI_GROUP_CGROUP, WI_GROUP_MAP };
+enum wi_smt_group { WI_GROUP_COMM, WI_GROUP_TASK, WI_GROUP_TGID, WI_GROUP_CGROUP, WI_GROUP_MAP };
 
 /* A line of the user's map: tasks of this pid, or of this name, are of this group; pid lines win. */
 struct wi_group_rule {

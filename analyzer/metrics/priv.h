@@ -317,6 +317,7 @@ struct m_smt {
 	struct m_pair *pair;
 	uint32_t pair_mask, nr_pairs;
 	uint64_t folded_ns;
+	struct wi_names *task_names; /* WI_GROUP_TASK: "comm:pid"; else NULL */
 };
 
 struct m_bounce {

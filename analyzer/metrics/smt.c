@@ -3,6 +3,9 @@
  * Co-scheduling on the threads of a core (METRICS rules 27 to 29). A core is accounted when one of its threads changes:
  * the time since its last change goes to the number of busy threads, to the tasks and to the pairs that stood there.
  */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "analyzer/metrics/priv.h"
 
 #define NR_GROUP_OTHER (UINT32_MAX - 1) /* tasks that the user's map does not name */
@@ -81,6 +84,8 @@ bool m_smt_init(struct wi_metrics *m)
 	s->pair = calloc(s->pair_mask + 1, sizeof(*s->pair));
 	if (!s->core || !s->thread || !s->busy_ns || !s->pair || !init_levels(m))
 		return false;
+	if (m->opt.smt_group == WI_GROUP_TASK && !(s->task_names = wi_names_new()))
+		return false;
 	for (uint32_t k = 0; k < cores; k++) {
 		init_core(m, k);
 		s->nr_slots += nr_pair_slots(m->lay.core_threads[k]);
@@ -118,6 +123,7 @@ void m_smt_fini(struct wi_metrics *m)
 	for (int l = 0; l < WAKEIF_NR_SCOPES; l++)
 		free(s->level[l].group);
 	free(s->pair);
+	wi_names_free(s->task_names);
 }
 
 /* ---- groups of tasks ---- */
@@ -134,6 +140,20 @@ static uint32_t map_group(const struct wi_metrics *m, const struct wi_task *task
 	return NR_GROUP_OTHER;
 }
 
+/* "comm:pid" as a name of its own: a pid that names two tasks, or a task that takes two names, is told apart. */
+static uint32_t task_group(struct wi_metrics *m, const struct wi_task *task)
+{
+	char text[WI_NAME_MAX + 1];
+	int pid_len = snprintf(NULL, 0, ":%" PRId32, task->pid);
+	int len = snprintf(text, sizeof(text), "%.*s:%" PRId32, WI_NAME_MAX - pid_len,
+			   wi_names_get(m->opt.names, task->comm), task->pid);
+	uint32_t id = wi_names_intern(m->smt.task_names, text, (size_t)len);
+
+	if (id == WI_NAME_NONE)
+		m->failed = true;
+	return id;
+}
+
 uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct m_task *t)
 {
 	switch (m->opt.smt_group) {
@@ -143,11 +163,12 @@ uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct
 		return task->tgid > 0 ? (uint32_t)task->tgid : 0;
 	case WI_GROUP_CGROUP:
 		return task->cgroup;
+	case WI_GROUP_TASK:
 	case WI_GROUP_MAP:
 		break;
 	}
 	if (!t->group_known || t->group_comm != task->comm) {
-		t->group = map_group(m, task);
+		t->group = m->opt.smt_group == WI_GROUP_TASK ? task_group(m, task) : map_group(m, task);
 		t->group_comm = task->comm;
 		t->group_known = true;
 	}

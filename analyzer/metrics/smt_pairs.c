@@ -68,6 +68,8 @@ static uint32_t label(struct wi_metrics *m, struct wi_names *names, uint32_t gro
 	switch (m->opt.smt_group) {
 	case WI_GROUP_COMM:
 		return m_name_copy(names, m->opt.names, group, ok);
+	case WI_GROUP_TASK:
+		return m_name_copy(names, m->smt.task_names, group, ok);
 	case WI_GROUP_TGID:
 		snprintf(number, sizeof(number), "%u", group);
 		text = group ? number : text;

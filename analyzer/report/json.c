@@ -139,57 +139,62 @@ static void write_wakeups(struct wi_json *j, const struct wi_report *rep)
 	wi_json_end_object(j);
 }
 
+static void write_buckets(struct wi_json *j, const struct wi_hist *h)
+{
+	wi_json_array_flat(j, "histogram");
+	for (uint32_t i = 0; i < h->nr; i++) {
+		if (!h->bucket[i])
+			continue;
+		wi_json_array_flat(j, NULL);
+		wi_json_u64(j, NULL, wi_hist_lower_ns(i));
+		wi_json_u64(j, NULL, wi_hist_width_ns(i));
+		wi_json_u64(j, NULL, h->bucket[i]);
+		wi_json_end_array(j);
+	}
+	wi_json_end_array(j);
+}
+
 /* The members of a latency object L. */
-static void write_hist_members(struct wi_json *j, const struct wi_hist *h)
+static void write_hist_members(struct wi_json *j, const struct wi_hist *h, bool buckets)
 {
 	wi_json_u64(j, "count", h->count);
 	wi_json_u64(j, "sum_ns", h->sum_ns);
-	if (!h->count)
-		return;
-	wi_json_u64(j, "min_ns", h->min_ns);
-	wi_json_u64(j, "max_ns", h->max_ns);
-	wi_json_u64(j, "p50_ns", wi_hist_quantile(h, 0.5));
-	wi_json_u64(j, "p90_ns", wi_hist_quantile(h, 0.9));
-	wi_json_u64(j, "p99_ns", wi_hist_quantile(h, 0.99));
-	wi_json_u64(j, "p999_ns", wi_hist_quantile(h, 0.999));
+	if (h->count) {
+		wi_json_u64(j, "min_ns", h->min_ns);
+		wi_json_u64(j, "max_ns", h->max_ns);
+		wi_json_u64(j, "p50_ns", wi_hist_quantile(h, 0.5));
+		wi_json_u64(j, "p90_ns", wi_hist_quantile(h, 0.9));
+		wi_json_u64(j, "p99_ns", wi_hist_quantile(h, 0.99));
+		wi_json_u64(j, "p999_ns", wi_hist_quantile(h, 0.999));
+	}
+	if (buckets)
+		write_buckets(j, h);
 }
 
-static void write_hist(struct wi_json *j, const char *key, const struct wi_hist *h, bool buckets)
+void wi_report_json_latency(struct wi_json *j, const char *key, const struct wi_hist *h, bool buckets)
 {
 	if (buckets)
 		wi_json_object(j, key);
 	else
 		wi_json_object_flat(j, key);
-	write_hist_members(j, h);
-	if (buckets) {
-		wi_json_array_flat(j, "histogram");
-		for (uint32_t i = 0; i < h->nr; i++) {
-			if (!h->bucket[i])
-				continue;
-			wi_json_array_flat(j, NULL);
-			wi_json_u64(j, NULL, wi_hist_lower_ns(i));
-			wi_json_u64(j, NULL, wi_hist_width_ns(i));
-			wi_json_u64(j, NULL, h->bucket[i]);
-			wi_json_end_array(j);
-		}
-		wi_json_end_array(j);
-	}
+	write_hist_members(j, h, buckets);
 	wi_json_end_object(j);
 }
 
-static bool write_chist_members(struct wi_json *j, const struct wi_chist *c, struct wi_err *err)
+static bool write_chist_members(struct wi_json *j, const struct wi_chist *c, bool buckets, struct wi_err *err)
 {
 	struct wi_hist h = { 0 };
 	bool ok = wi_chist_expand(c, &h);
 
 	if (ok)
-		write_hist_members(j, &h);
+		write_hist_members(j, &h, buckets);
 	wi_hist_fini(&h);
 	return ok || wi_err_nomem(err);
 }
 
-static bool write_latency_tasks(struct wi_json *j, const struct wi_results *r, struct wi_err *err)
+static bool write_latency_tasks(struct wi_json *j, const struct wi_report *rep, struct wi_err *err)
 {
+	const struct wi_results *r = rep->results;
 	const struct wi_task_row *row[WI_REPORT_LATENCY_TASKS];
 	size_t nr = wi_results_tasks(r, WI_TASKS_BY_LATENCY, row, WI_REPORT_LATENCY_TASKS);
 
@@ -198,7 +203,7 @@ static bool write_latency_tasks(struct wi_json *j, const struct wi_results *r, s
 		wi_json_object_flat(j, NULL);
 		wi_json_i64(j, "pid", row[i]->pid);
 		wi_json_string(j, "comm", wi_results_name(r, row[i]->comm));
-		if (!write_chist_members(j, &row[i]->latency, err))
+		if (!write_chist_members(j, &row[i]->latency, rep->histograms, err))
 			return false;
 		wi_json_u64(j, "queue_wait_ns", row[i]->queue_wait_ns);
 		wi_json_u64(j, "wakeups", row[i]->latency_wakeups);
@@ -209,8 +214,9 @@ static bool write_latency_tasks(struct wi_json *j, const struct wi_results *r, s
 	return true;
 }
 
-static bool write_split(struct wi_json *j, const struct wi_results *r, bool by_cpu, struct wi_err *err)
+static bool write_split(struct wi_json *j, const struct wi_report *rep, bool by_cpu, struct wi_err *err)
 {
+	const struct wi_results *r = rep->results;
 	const struct wi_split_row *row = by_cpu ? r->latency.by_cpu : r->latency.by_waker;
 	size_t nr = by_cpu ? r->latency.nr_by_cpu : r->latency.nr_by_waker;
 
@@ -228,7 +234,7 @@ static bool write_split(struct wi_json *j, const struct wi_results *r, bool by_c
 			wi_json_i64(j, "pid", row[i].pid);
 			wi_json_string(j, "comm", wi_results_name(r, row[i].comm));
 		}
-		if (!write_chist_members(j, &row[i].wakeup, err))
+		if (!write_chist_members(j, &row[i].wakeup, rep->histograms, err))
 			return false;
 		wi_json_u64(j, "queue_wait_ns", row[i].queue_wait_ns);
 		wi_json_u64(j, "wakeups", row[i].wakeups);
@@ -297,24 +303,24 @@ static void write_longest(struct wi_json *j, const struct wi_results *r)
 	wi_json_end_array(j);
 }
 
-static bool write_latency(struct wi_json *j, const struct wi_results *r, struct wi_err *err)
+static bool write_latency(struct wi_json *j, const struct wi_report *rep, struct wi_err *err)
 {
-	const struct wi_latency_results *l = &r->latency;
+	const struct wi_latency_results *l = &rep->results->latency;
 
 	wi_json_object(j, "latency");
-	write_hist(j, "wakeup", &l->wakeup, true);
-	write_hist(j, "queue_wait", &l->queue_wait, true);
-	write_hist(j, "transit", &l->transit, true);
+	wi_report_json_latency(j, "wakeup", &l->wakeup, true);
+	wi_report_json_latency(j, "queue_wait", &l->queue_wait, true);
+	wi_report_json_latency(j, "transit", &l->transit, true);
 	wi_json_object(j, "by_class");
 	for (int c = 0; c < WAKEIF_NR_CLASSES; c++)
-		write_hist(j, wi_class_name((enum wakeif_class)c), &l->by_class[c], false);
+		wi_report_json_latency(j, wi_class_name((enum wakeif_class)c), &l->by_class[c], rep->histograms);
 	wi_json_end_object(j);
 	wi_json_object(j, "by_placement");
 	for (int p = 0; p < WI_NR_PLACEMENTS; p++)
-		write_hist(j, wi_placed_name((enum wi_placed)p), &l->by_placement[p], false);
+		wi_report_json_latency(j, wi_placed_name((enum wi_placed)p), &l->by_placement[p], rep->histograms);
 	wi_json_end_object(j);
-	write_longest(j, r);
-	if (!write_latency_tasks(j, r, err) || !write_split(j, r, true, err) || !write_split(j, r, false, err))
+	write_longest(j, rep->results);
+	if (!write_latency_tasks(j, rep, err) || !write_split(j, rep, true, err) || !write_split(j, rep, false, err))
 		return false;
 	wi_json_end_object(j);
 	return true;
@@ -347,10 +353,11 @@ static void write_cost(struct wi_json *j, const char *key, const struct wi_misse
 	wi_json_end_object(j);
 }
 
-static void write_distances(struct wi_json *j, const char *key, const uint64_t n[WI_NR_DISTANCES], int first)
+void wi_report_json_distances(struct wi_json *j, const char *key, const uint64_t n[WI_NR_DISTANCES],
+			      enum wi_distance first)
 {
 	wi_json_object_flat(j, key);
-	for (int d = first; d < WI_NR_DISTANCES; d++)
+	for (int d = (int)first; d < WI_NR_DISTANCES; d++)
 		wi_json_u64(j, wi_distance_name((enum wi_distance)d), n[d]);
 	wi_json_end_object(j);
 }
@@ -418,7 +425,7 @@ static void write_missed(struct wi_json *j, const struct wi_results *r)
 	wi_json_object(j, "prev_idle_elsewhere");
 	wi_json_u64(j, "count", m->prev_idle_elsewhere);
 	wi_json_share(j, "share", m->prev_idle_elsewhere, m->decided);
-	write_distances(j, "by_distance", m->prev_idle_by_distance, WI_DIST_CORE);
+	wi_report_json_distances(j, "by_distance", m->prev_idle_by_distance, WI_DIST_CORE);
 	wi_json_u64(j, "affine_possible", m->prev_idle_affine_possible);
 	wi_json_end_object(j);
 	wi_json_u64(j, "on_sched_idle_only", m->on_sched_idle_only);
@@ -541,23 +548,23 @@ static void write_affine_context(struct wi_json *j, const char *key, const struc
 {
 	wi_json_object(j, key);
 	wi_json_u64(j, "considered", p->considered);
-	write_distances(j, "prev", p->prev, WI_DIST_CPU);
-	write_distances(j, "waker", p->waker, WI_DIST_CPU);
+	wi_report_json_distances(j, "prev", p->prev, WI_DIST_CPU);
+	wi_report_json_distances(j, "waker", p->waker, WI_DIST_CPU);
 	wi_json_u64(j, "cross_llc", p->cross_llc);
 	wi_json_u64(j, "bounce", p->bounce);
-	write_hist(j, "latency", &p->latency, false);
+	wi_report_json_latency(j, "latency", &p->latency, false);
 	wi_json_end_object(j);
 }
 
-static void write_affine(struct wi_json *j, const struct wi_results *r)
+static void write_affine(struct wi_json *j, const struct wi_report *rep)
 {
-	const struct wi_affine_results *a = &r->affine;
+	const struct wi_affine_results *a = &rep->results->affine;
 
 	wi_json_object(j, "wake_affine");
 	wi_json_u64(j, "considered", a->all.considered);
 	wi_json_object(j, "outcome");
-	write_distances(j, "prev", a->all.prev, WI_DIST_CPU);
-	write_distances(j, "waker", a->all.waker, WI_DIST_CPU);
+	wi_report_json_distances(j, "prev", a->all.prev, WI_DIST_CPU);
+	wi_report_json_distances(j, "waker", a->all.waker, WI_DIST_CPU);
 	wi_json_end_object(j);
 	wi_json_array(j, "matrix");
 	for (int p = 0; p < WI_NR_DISTANCES; p++)
@@ -569,7 +576,9 @@ static void write_affine(struct wi_json *j, const struct wi_results *r)
 	wi_json_end_object(j);
 	wi_json_u64(j, "cross_llc", a->all.cross_llc);
 	wi_json_u64(j, "bounce", a->all.bounce);
-	write_hist(j, "latency", &a->all.latency, false);
+	wi_report_json_latency(j, "latency", &a->all.latency, false);
+	if (rep->affine_members)
+		rep->affine_members(j, rep->affine_ctx);
 	wi_json_end_object(j);
 }
 
@@ -631,7 +640,7 @@ static void write_migrations(struct wi_json *j, const struct wi_results *r)
 	wi_json_u64(j, "total", m->total);
 	wi_json_u64(j, "inferred", m->inferred);
 	wi_json_u64(j, "placement", m->placement);
-	write_distances(j, "by_distance", m->by_distance, WI_DIST_CORE);
+	wi_report_json_distances(j, "by_distance", m->by_distance, WI_DIST_CORE);
 	if (m->distance_unknown)
 		wi_json_u64(j, "distance_unknown", m->distance_unknown);
 	wi_json_share(j, "per_wakeup", m->total, r->wakeups.total);
@@ -691,7 +700,7 @@ bool wi_report_json(FILE *out, const struct wi_report *rep, uint32_t sections, s
 	wi_report_topology_json(&j, "topology", rep->topology);
 	if (sections & WI_SECTION_WAKEUPS)
 		write_wakeups(&j, rep);
-	if ((sections & WI_SECTION_LATENCY) && !write_latency(&j, r, err))
+	if ((sections & WI_SECTION_LATENCY) && !write_latency(&j, rep, err))
 		return false;
 	if (sections & WI_SECTION_MISSED)
 		write_missed(&j, r);
@@ -700,7 +709,7 @@ bool wi_report_json(FILE *out, const struct wi_report *rep, uint32_t sections, s
 	if (sections & WI_SECTION_SMT)
 		write_smt(&j, r);
 	if (sections & WI_SECTION_AFFINE)
-		write_affine(&j, r);
+		write_affine(&j, rep);
 	if (sections & WI_SECTION_IDLE)
 		write_idle(&j, r);
 	if (sections & WI_SECTION_MIGRATIONS)

@@ -31,6 +31,11 @@ struct wi_report {
 	uint32_t kernel_version;   /* major << 16 | minor << 8; 0 unknown */
 	bool quiet_unknown;	   /* --quiet-cpus=unknown */
 	bool nanoseconds, verbose; /* -t, -v */
+	uint32_t worst;		   /* --worst: rows of the lists of waits in text; 0: the writer's choice */
+	bool histograms;	   /* JSON: the buckets of every latency, not only of the parts */
+	/* JSON: what a command adds at the end of .wake_affine; may be NULL. */
+	void (*affine_members)(struct wi_json *j, const void *ctx);
+	const void *affine_ctx;
 };
 
 /* Parts of a report; the head (input, window, quality, events, topology) belongs to every one. */
@@ -56,6 +61,10 @@ enum wi_report_section {
 
 /* One JSON object of the given sections. */
 bool wi_report_json(FILE *out, const struct wi_report *rep, uint32_t sections, struct wi_err *err);
+/* Its parts, for what commands add: a latency object L, and an object of counts by distance. */
+void wi_report_json_latency(struct wi_json *j, const char *key, const struct wi_hist *h, bool buckets);
+void wi_report_json_distances(struct wi_json *j, const char *key, const uint64_t n[WI_NR_DISTANCES],
+			      enum wi_distance first);
 
 /* The whole report for people: facts, verdict, then tables. */
 bool wi_report_text(FILE *out, const struct wi_report *rep, struct wi_err *err);

@@ -211,8 +211,10 @@ static void print_row(const struct wi_table *t, FILE *out, unsigned int indent, 
 	putc('\n', out);
 }
 
-static void table_free(struct wi_table *t)
+void wi_table_free(struct wi_table *t)
 {
+	if (!t)
+		return;
 	for (size_t i = 0; i < t->nr_cells; i++)
 		free(t->cell[i]);
 	free(t->cell);
@@ -240,8 +242,7 @@ bool wi_table_print(struct wi_table *t, FILE *out, unsigned int indent)
 			print_row(t, out, indent, width, t->cell + i);
 	}
 	free(width);
-	if (t)
-		table_free(t);
+	wi_table_free(t);
 	return ok;
 }
 

@@ -37,6 +37,9 @@ void wi_table_cpu(struct wi_table *t, uint32_t cpu);
 void wi_table_none(struct wi_table *t); /* "-": not measurable, or nothing to show */
 size_t wi_table_rows(const struct wi_table *t);
 
+/* A table that is not to be printed after all. */
+void wi_table_free(struct wi_table *t);
+
 /* Prints it with indent blanks before each row and frees it. false: out of memory somewhere on the way, nothing was
  * printed. */
 bool wi_table_print(struct wi_table *t, FILE *out, unsigned int indent);

@@ -440,14 +440,13 @@ bool wi_report_text_head(FILE *out, const struct wi_report *rep, struct wi_err *
 bool wi_report_text(FILE *out, const struct wi_report *rep, struct wi_err *err)
 {
 	bool ok = wi_report_text_head(out, rep, err);
+	size_t waits = rep->worst ? rep->worst : rep->verbose ? SIZE_MAX : WI_REPORT_TEXT_ROWS;
 
 	if (ok)
 		wi_report_text_verdict(out, rep);
 	return ok && wi_text_wakeups(out, rep, err) && wi_report_text_latency(out, rep, err) &&
 	       wi_report_text_missed(out, rep, err) &&
-	       wi_text_longest(out, rep, rep->verbose ? SIZE_MAX : WI_REPORT_TEXT_ROWS, err) &&
-	       wi_text_worst(out, rep, rep->verbose ? SIZE_MAX : WI_REPORT_TEXT_ROWS, err) &&
-	       wi_text_waste(out, rep, err) &&
+	       wi_text_longest(out, rep, waits, err) && wi_text_worst(out, rep, waits, err) && wi_text_waste(out, rep, err) &&
 	       wi_report_text_smt(out, rep, rep->verbose ? WI_REPORT_PAIRS : WI_REPORT_TEXT_ROWS, err) &&
 	       wi_report_text_affine(out, rep, err) && wi_text_migrations(out, rep, err) &&
 	       wi_text_idle(out, rep, err) && wi_text_tasks(out, rep, err);

@@ -55,6 +55,12 @@ class Text(Cli):
         self.assertIn("100 % of the decided wakeups (1 of 1) queued on a busy CPU while another was idle: 4.00 ms avoidable wait, "
                       "worst 4.00 ms wakee:101 behind waker:100, CPU 1 idle throughout (affinity assumed).", text)
 
+    def test_worst_rows(self):
+        for args, nr in (([], 10), (["--worst", "3"], 3), (["--worst", "15"], 15), (["-v"], 20), (["-v", "--worst", "30"], 30)):
+            text = self.ok("report", *args, SCHBENCH)
+            self.assertEqual(len(self.section(text, "WORST WAITS")), nr + 1, args)
+            self.assertEqual(len(self.section(text, "LONGEST WAITS")), min(nr, 20) + 1, args)
+
     def section(self, text, title):
         """The lines of a section of the report, without its title."""
         m = re.search(r"^" + title + r".*\n((?:.+\n)*)", text, re.M)
@@ -264,6 +270,9 @@ class Wakeups(Cli):
             self.assertEqual(sum(int(r["latency_ns"]) for r in measured), j["latency"]["wakeup"]["sum_ns"])
             self.assertEqual(len(measured), j["latency"]["wakeup"]["count"])
             self.assertEqual(sum(r["outcome"] == "censored" for r in rows), j["wakeups"]["censored"])
+            for outcome, n in j["wakeups"]["not_measured"].items():
+                self.assertEqual(sum(r["outcome"] == outcome for r in rows), n, outcome)
+            self.assertFalse([r for r in rows if bool(r["chosen_by"]) != bool(r["chosen_cpu"])])
             for row, x in j["missed_idle"].items():
                 if row in ("no_idle", "sibling", "cluster", "llc", "node", "machine", "unknown"):
                     self.assertEqual(sum(r["missed"] == row for r in rows), x["count"], row)
@@ -304,6 +313,50 @@ class Wakeups(Cli):
         self.assertEqual([(int(r["wake_ns"]), int(r["avoidable_ns"])) for r in missed],
                          [(w["wake_ns"], w["avoidable_ns"]) for w in self.json("--worst", "5", SCHBENCH)["missed_idle"]["worst"]])
 
+    def test_chosen_by(self):
+        """reports.md A.1: what told the chosen CPU. By sched_migrate_task, sched_wakeup, the switch-in, and nothing."""
+        t = Ftrace()
+        for cpu in (1, 2, 3):
+            t.switch(cpu, 1000000 + cpu, "other", 90 + cpu, "S", "swapper/%d" % cpu, 0)
+        t.switch(0, 1000010, "swapper/0", 0, "R", "waker", 100)
+        us = 1001000
+        for pid, records in ((101, "mws"), (102, "ws"), (103, "s"), (104, "")):
+            t.wake(0, us, "waker", 100, "t%d" % pid, pid, 1 if "m" in records else 2)
+            if "m" in records:
+                t.add(0, us + 2, "waker", 100, "sched_migrate_task: comm=t%d pid=%d prio=120 orig_cpu=1 dest_cpu=2" % (pid, pid))
+            if "w" in records:
+                t.wake(0, us + 5, "waker", 100, "t%d" % pid, pid, 2, "sched_wakeup")
+            if "s" in records:
+                t.switch(2, us + 10, "swapper/2", 0, "R", "t%d" % pid, pid)
+                t.switch(2, us + 20, "t%d" % pid, pid, "S", "swapper/2", 0)
+            us += 1000
+        t.add(3, us, "<idle>", 0, "cpu_idle: state=1 cpu_id=3")
+        trace = self.write("t.txt", t.text())
+        rows = self.rows("wakeups", "--csv", "--topology", SMT2, trace)
+        self.assertEqual({(r["pid"], r["chosen_by"], r["chosen_cpu"]) for r in rows},
+                         {("101", "migrate", "2"), ("102", "wakeup", "2"), ("103", "switch", "2"), ("104", "", "")})
+        text = self.ok("wakeups", "--topology", SMT2, trace)
+        self.assertRegex(text, r"\[001\]->\[002\] migrate ")
+        self.assertRegex(text, r"t104:104 .*->\[\?\?\?\] - ")
+
+    def test_moved_while_running(self):
+        """Rule 18: RUNNING at its sched_waking, moved, no sched_wakeup: it ran, but since when it waited is not known."""
+        t = Ftrace()
+        for cpu in (1, 2, 3):
+            t.switch(cpu, 1000000 + cpu, "other", 90 + cpu, "S", "swapper/%d" % cpu, 0)
+        t.switch(0, 1000010, "swapper/0", 0, "R", "mover", 101)
+        t.switch(1, 1000100, "swapper/1", 0, "R", "waker", 100)
+        t.wake(1, 1001000, "waker", 100, "mover", 101, 0)
+        t.add(1, 1001002, "waker", 100, "sched_migrate_task: comm=mover pid=101 prio=120 orig_cpu=0 dest_cpu=2")
+        t.switch(0, 1001004, "mover", 101, "S", "swapper/0", 0)
+        t.switch(2, 1001020, "swapper/2", 0, "R", "mover", 101)
+        t.switch(2, 1001900, "mover", 101, "S", "swapper/2", 0)
+        trace = self.write("t.txt", t.text())
+        row, = self.rows("wakeups", "--csv", "--topology", SMT2, trace)
+        self.assertEqual((row["outcome"], row["latency_ns"], row["run_cpu"], row["chosen_by"]), ("unknown", "", "2", "migrate"))
+        self.assertEqual(self.json("--topology", SMT2, trace)["wakeups"]["not_measured"], {"running": 0, "died": 0, "replaced": 0, "unknown": 1})
+        self.assertRegex(self.ok("wakeups", "--topology", SMT2, trace), r"\[000\]->\[002\] migrate +- \w+ unknown")
+
     def test_class(self):
         w = self.json(SCHBENCH)["wakeups"]["by_class"]
         self.assertEqual(len(self.rows("wakeups", "--csv", "--class", "pinned,fork", SCHBENCH)), w["pinned"] + w["fork"])
@@ -332,6 +385,15 @@ class Splits(Cli):
                 self.assertIn("####", text)
         self.assertIn("by_cpu", json.loads(self.ok("latency", "--json", "--by", "cpu", SCHBENCH))["latency"])
 
+    def test_latency_histograms_in_json(self):
+        plain = json.loads(self.ok("latency", "--json", "--by", "waker", SCHBENCH))["latency"]
+        full = json.loads(self.ok("latency", "--json", "--by", "waker", "--hist", SCHBENCH))["latency"]
+        lists = lambda j: j["by_task"] + j["by_waker"] + list(j["by_class"].values()) + list(j["by_placement"].values())
+        for a, b in zip(lists(plain), lists(full)):
+            self.assertEqual(sum(n for _, _, n in b["histogram"]), b["count"])
+            self.assertEqual(a, {k: v for k, v in b.items() if k != "histogram"})
+        self.assertEqual(full["wakeup"], plain["wakeup"])
+
     def test_smt_groups(self):
         by_comm = self.rows("smt", "--csv", SCHBENCH)
         total = sum(int(r["ns"]) for r in by_comm)
@@ -342,7 +404,14 @@ class Splits(Cli):
         names = {r["a"] for r in mapped} | {r["b"] for r in mapped}
         self.assertLessEqual({"messages", "workers"}, names)
         self.assertFalse(names & {"sb-msg", "sb-work-0"})
-        for rows in (mapped, self.rows("smt", "--csv", "--by", "tgid", SCHBENCH), self.rows("smt", "--csv", "--by", "cgroup", SCHBENCH)):
+        by_task = self.rows("smt", "--csv", "--by", "task", SCHBENCH)
+        self.assertGreater(len(by_task), len(by_comm))
+        folded = {}
+        for r in by_task:  # without their pids the tasks are the names
+            key = tuple(sorted(re.fullmatch(r"(.*):\d+", r[k]).group(1) for k in "ab"))
+            folded[key] = folded.get(key, 0) + int(r["ns"])
+        self.assertEqual(folded, {(r["a"], r["b"]): int(r["ns"]) for r in by_comm})
+        for rows in (by_task, mapped, self.rows("smt", "--csv", "--by", "tgid", SCHBENCH), self.rows("smt", "--csv", "--by", "cgroup", SCHBENCH)):
             self.assertEqual(sum(int(r["ns"]) for r in rows), total)
         for text in ("x\n", "g pid x\n", "g comm \n", "g pid -1\n", "", "g pid 1" + "1" * 2000 + "\n"):
             self.assertIn("--by", self.fails(2, "smt", "--by", self.write("bad", text), SCHBENCH))
@@ -355,6 +424,17 @@ class Splits(Cli):
                            ("prev_cpu", a["outcome"]["prev"]["cpu"]), ("waker_llc", a["outcome"]["waker"]["llc"])):
                 self.assertEqual(sum(int(r[key]) for r in rows), x, (by, key))
             self.assertIn("farther", self.ok("affine", "--by", by, NUMA))
+            j = json.loads(self.ok("affine", "--json", "--by", by, NUMA))["wake_affine"]
+            listed = j.pop("by_" + by.replace("-", "_"))
+            self.assertEqual(j, a)
+            self.assertEqual(len(listed), len(rows))
+            for r, x in zip(rows, listed):
+                self.assertEqual((r["waker_comm"], r["waker_context"], r["wakee_comm"]), tuple(x.get(k, "") for k in ("waker_comm", "waker_context", "wakee_comm")))
+                self.assertEqual([int(r[k]) for k in ("considered", "cross_llc", "count", "sum_ns")],
+                                 [x["considered"], x["cross_llc"], x["latency"]["count"], x["latency"]["sum_ns"]])
+                for to in ("prev", "waker"):
+                    self.assertEqual({d: int(r[to + "_" + d]) for d in x[to]}, x[to])
+        self.assertEqual(json.loads(self.ok("affine", "--json", NUMA))["wake_affine"], a)
 
 
 class Events(Cli):

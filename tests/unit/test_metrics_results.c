@@ -508,10 +508,11 @@ static void pairs_by_group(void **state)
 					{ .pid = 202, .policy = -1 } };
 	struct wi_group_rule rules[] = { { .pid = -1, .comm = "web-2", .group = "front" }, { .pid = 202, .group = "back" },
 					 { .pid = 201, .group = "one" } };
-	struct wi_metrics_opts comm = { 0 }, tgid = { .smt_group = WI_GROUP_TGID }, cgroup = { .smt_group = WI_GROUP_CGROUP },
+	struct wi_metrics_opts comm = { 0 }, task = { .smt_group = WI_GROUP_TASK }, tgid = { .smt_group = WI_GROUP_TGID }, cgroup = { .smt_group = WI_GROUP_CGROUP },
 			       map = { .smt_group = WI_GROUP_MAP, .group_rules = rules, .nr_group_rules = 2 };
 
 	expect_pairs(&comm, NULL, 0, "db+web-2 1000;web-1+web-2 1000;");
+	expect_pairs(&task, NULL, 0, "db:202+web-2:201 1000;web-1:200+web-2:201 1000;");
 	expect_pairs(&tgid, facts, 3, "(unknown)+200 1000;200+200 1000;");
 	expect_pairs(&cgroup, facts, 3, "(unknown)+/b 1000;/a+/b 1000;");
 	expect_pairs(&map, NULL, 0, "(other)+front 1000;back+front 1000;");
