@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzer/base/cpumask.h"
+#include "analyzer/base/pattern.h"
 #include "analyzer/cmd.h"
 
 enum {
@@ -162,16 +163,10 @@ static bool parse_pids(const char *text, struct wi_opts *o, struct wi_err *err)
 
 static bool parse_comm(const char *text, struct wi_opts *o, struct wi_err *err)
 {
-	char why[128];
-
 	if (o->has_comm)
 		return wi_err_set(err, WI_EUSAGE, "--comm: given twice; use one expression such as 'a|b'");
-	int rc = regcomp(&o->comm, text, REG_EXTENDED | REG_NOSUB);
-
-	if (rc) {
-		regerror(rc, &o->comm, why, sizeof(why));
-		return usage(err, "--comm", why, text);
-	}
+	if (!wi_pattern_compile(&o->comm, "--comm", text, err))
+		return false;
 	o->has_comm = true;
 	o->comm_text = text;
 	return true;

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analyzer/base/cpumask.h"
 #include "analyzer/topology/filetree.h"
+#include "analyzer/topology/sidefile.h"
 #include "analyzer/topology/sysinfo.h"
 #include "analyzer/topology/tasks.h"
 #include "analyzer/topology/topology.h"
@@ -85,20 +87,28 @@ static bool take_source(struct wi_machine *m, const char *spec, struct wi_err *e
 	struct wi_filetree *tree = wi_filetree_new();
 	struct wi_err why = { 0 };
 	struct stat st;
-	bool is_tree = false, ok;
+	bool is_tree = false, ok = true;
+	int fd = -1;
 
 	if (!tree)
 		return wi_err_nomem(err);
-	if (!stat(spec, &st) && S_ISDIR(st.st_mode))
+	if (!strcmp(spec, "live") || stat(spec, &st))
+		st.st_mode = 0;
+	if (S_ISDIR(st.st_mode)) {
 		is_tree = wi_filetree_add_dir(tree, spec, &why);
-	else if (!stat(spec, &st) && S_ISREG(st.st_mode))
-		is_tree = wi_filetree_add_archive(tree, spec, &why);
+	} else if (st.st_mode) {
+		fd = wi_side_open(spec, err);
+		ok = fd >= 0;
+		is_tree = ok && wi_filetree_add_archive_fd(tree, fd, spec, &why);
+	}
 	if (is_tree) {
 		ok = take_tree(m, tree, spec, true, err);
-	} else {
-		m->topology = wi_topology_load(spec, err);
+	} else if (ok) {
+		m->topology = fd >= 0 ? wi_topology_load_fd(fd, spec, err) : wi_topology_load(spec, err);
 		ok = m->topology != NULL;
 	}
+	if (fd >= 0)
+		close(fd);
 	wi_filetree_free(tree);
 	return ok;
 }

@@ -192,8 +192,8 @@ static bool read_chain(struct wi_td *td, uint64_t options, bool *whole, struct w
 				*err = why;
 				return false;
 			}
-			wi_damage_note(td->log, WI_DMG_HEAD, UINT32_MAX, options,
-				       "options cannot be read: the file has 0x%" PRIx64 " bytes", td->file.bytes);
+			wi_damage_note(td->log, WI_DMG_HEAD, UINT32_MAX, options, "options cannot be read: %s",
+				       wi_err_reason(&why, td->file.path));
 			return true;
 		}
 		if (!next) {

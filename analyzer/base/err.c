@@ -64,6 +64,20 @@ bool wi_err_at(struct wi_err *err, enum wi_err_code code, const char *file, uint
 	return false;
 }
 
+const char *wi_err_reason(const struct wi_err *err, const char *file)
+{
+	char start[sizeof(err->msg) / 2] = "";
+	const char *text = err->msg;
+
+	append_printable(start, sizeof(start), file);
+	if (strncmp(text, start, strlen(start)) != 0)
+		return text;
+	text += strlen(start);
+	if (!strncmp(text, "@0x", 3))
+		text += 3 + strspn(text + 3, "0123456789abcdef");
+	return strncmp(text, ": ", 2) ? err->msg : text + 2;
+}
+
 bool wi_err_nomem(struct wi_err *err)
 {
 	return wi_err_set(err, WI_EIO, "out of memory");

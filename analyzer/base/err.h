@@ -36,6 +36,10 @@ bool wi_err_set(struct wi_err *err, enum wi_err_code code, const char *fmt, ...)
 bool wi_err_at(struct wi_err *err, enum wi_err_code code, const char *file, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/* What is wrong, of a message that wi_err_at() made for this file: the text behind "FILE@0xOFFSET: ". Points into err.
+ */
+const char *wi_err_reason(const struct wi_err *err, const char *file);
+
 /* "out of memory" as WI_EIO. Always returns false. */
 bool wi_err_nomem(struct wi_err *err);
 

@@ -118,6 +118,24 @@ const char *wi_fmt_cpu(char *out, size_t size, uint32_t cpu)
 	return out;
 }
 
+size_t wi_fmt_char(char out[WI_FMT_CHAR_LEN], const char *s, size_t len, size_t *used)
+{
+	uint32_t cp;
+	size_t w = 0;
+
+	*used = wi_utf8_next(s, len, &cp);
+	if (cp == WI_UTF8_INVALID || (cp < 0x80 && wi_utf8_unsafe(cp)))
+		for (size_t k = 0; k < *used; k++)
+			w += (size_t)snprintf(out + w, WI_FMT_CHAR_LEN - w, "\\x%02x", (unsigned char)s[k]);
+	else if (wi_utf8_unsafe(cp))
+		w = (size_t)snprintf(out, WI_FMT_CHAR_LEN, cp > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, cp);
+	else if (cp == '\\')
+		w = (size_t)snprintf(out, WI_FMT_CHAR_LEN, "\\\\");
+	else
+		memcpy(out, s, w = *used);
+	return w;
+}
+
 const char *wi_fmt_name(char *out, size_t size, const char *name)
 {
 	size_t len = strlen(name), n = 0;
@@ -125,20 +143,9 @@ const char *wi_fmt_name(char *out, size_t size, const char *name)
 	if (!size)
 		return out;
 	for (size_t i = 0; i < len;) {
-		char part[48] = "";
-		uint32_t cp;
-		size_t used = wi_utf8_next(name + i, len - i, &cp), w = 0;
+		char part[WI_FMT_CHAR_LEN];
+		size_t used, w = wi_fmt_char(part, name + i, len - i, &used);
 
-		if (cp == WI_UTF8_INVALID || (cp < 0x80 && wi_utf8_unsafe(cp)))
-			for (size_t k = 0; k < used; k++)
-				w += (size_t)snprintf(part + w, sizeof(part) - w, "\\x%02x",
-						      (unsigned char)name[i + k]);
-		else if (wi_utf8_unsafe(cp))
-			w = (size_t)snprintf(part, sizeof(part), cp > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, cp);
-		else if (cp == '\\')
-			w = (size_t)snprintf(part, sizeof(part), "\\\\");
-		else
-			memcpy(part, name + i, w = used);
 		if (n + w >= size)
 			break;
 		memcpy(out + n, part, w);

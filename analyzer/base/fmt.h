@@ -29,6 +29,9 @@ const char *wi_fmt_cpu(char *out, size_t size, uint32_t cpu); /* UINT32_MAX: "[?
 
 /* A name as a terminal may see it: control, invisible and invalid bytes as \xNN or \uNNNN, a backslash doubled. */
 const char *wi_fmt_name(char *out, size_t size, const char *name);
+/* The same of one character of s, len > 0 bytes: *used of them become the bytes of out, whose number is returned. */
+#define WI_FMT_CHAR_LEN 48
+size_t wi_fmt_char(char out[WI_FMT_CHAR_LEN], const char *s, size_t len, size_t *used);
 /* "comm:pid"; pid 0 is "swapper:0"; a negative pid "unknown"; a name that nobody told is "<...>". */
 const char *wi_fmt_task(char *out, size_t size, const char *comm, int32_t pid);
 

@@ -26,7 +26,10 @@ static void put_string(FILE *out, const char *s)
 			fputs("\xef\xbf\xbd", out);
 		else if (cp == '"' || cp == '\\')
 			fprintf(out, "\\%c", (int)cp);
-		else if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
+		else if (wi_utf8_unsafe(cp) && cp > 0xffff)
+			fprintf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd800 + ((cp - 0x10000) >> 10),
+				0xdc00 + (cp & 0x3ff));
+		else if (wi_utf8_unsafe(cp))
 			fprintf(out, "\\u%04" PRIx32, cp);
 		else
 			fwrite(s + i, 1, used, out);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which wakeups count: chosen CPU, wakee's pid, wakee's name. */
-#include <regex.h>
-
+#include "analyzer/base/pattern.h"
 #include "analyzer/metrics/priv.h"
 
 static int cmp_pid(const void *a, const void *b)
@@ -17,13 +16,9 @@ static bool compile(struct m_filter *f, const char *text, struct wi_err *err)
 
 	if (!re)
 		return wi_err_nomem(err);
-	int rc = regcomp(re, text, REG_EXTENDED | REG_NOSUB);
-	if (rc) {
-		char why[200];
-
-		regerror(rc, re, why, sizeof(why));
+	if (!wi_pattern_compile(re, "not a regular expression", text, err)) {
 		free(re);
-		return wi_err_set(err, WI_EUSAGE, "not a regular expression: '%s': %s", text, why);
+		return false;
 	}
 	f->regex = re;
 	return true;

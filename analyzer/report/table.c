@@ -273,21 +273,18 @@ void wi_csv_i64(struct wi_csv *c, int64_t value)
 void wi_csv_text(struct wi_csv *c, const char *text)
 {
 	size_t len = strlen(text);
-	bool quote = text[strcspn(text, ",\"\r\n")] || text[0] == ' ' || (len && text[len - 1] == ' ');
+	bool quote = text[strcspn(text, ",\"")] || text[0] == ' ' || (len && text[len - 1] == ' ');
 
 	next_field(c);
 	if (quote)
 		putc('"', c->out);
 	for (size_t i = 0; i < len;) {
-		uint32_t cp;
-		size_t used = wi_utf8_next(text + i, len - i, &cp);
+		char part[WI_FMT_CHAR_LEN];
+		size_t used, n = wi_fmt_char(part, text + i, len - i, &used);
 
-		if (cp == '"')
+		if (part[0] == '"')
 			putc('"', c->out);
-		if (cp == WI_UTF8_INVALID)
-			fputs("\xef\xbf\xbd", c->out);
-		else
-			fwrite(text + i, 1, used, c->out);
+		fwrite(part, 1, n, c->out);
 		i += used;
 	}
 	if (quote)

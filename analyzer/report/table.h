@@ -44,7 +44,7 @@ void wi_table_free(struct wi_table *t);
  * printed. */
 bool wi_table_print(struct wi_table *t, FILE *out, unsigned int indent);
 
-/* CSV after RFC 4180, lines ended by a newline alone. Text is made valid UTF-8 as in JSON. */
+/* CSV after RFC 4180, lines ended by a newline alone. Text is escaped as wi_fmt_name() does. */
 struct wi_csv {
 	FILE *out;
 	bool in_row;

@@ -67,5 +67,7 @@ bool wi_filetree_add_dir(struct wi_filetree *t, const char *dir, struct wi_err *
  * False: err set; WI_EREFUSED for anything that is no such archive, that is damaged, or exceeds the bounds.
  */
 bool wi_filetree_add_archive(struct wi_filetree *t, const char *path, struct wi_err *err);
+/* Same, from fd's position on; path is for messages, fd stays the caller's. */
+bool wi_filetree_add_archive_fd(struct wi_filetree *t, int fd, const char *path, struct wi_err *err);
 
 #endif

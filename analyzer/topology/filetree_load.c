@@ -377,18 +377,23 @@ static bool read_members(struct wi_filetree *t, struct archive *a, const char *p
 bool wi_filetree_add_archive(struct wi_filetree *t, const char *path, struct wi_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool ok;
+
+	if (fd < 0)
+		return wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
+	ok = wi_filetree_add_archive_fd(t, fd, path, err);
+	close(fd);
+	return ok;
+}
+
+bool wi_filetree_add_archive_fd(struct wi_filetree *t, int fd, const char *path, struct wi_err *err)
+{
 	struct archive *a = archive_read_new();
 	size_t before = wi_filetree_count(t);
 	bool ok;
 
-	if (fd < 0) {
-		archive_read_free(a);
-		return wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
-	}
-	if (!a) {
-		close(fd);
+	if (!a)
 		return wi_err_nomem(err);
-	}
 	/* Not "all": some of those run a program found in $PATH. */
 	archive_read_support_filter_gzip(a);
 	archive_read_support_filter_bzip2(a);
@@ -404,7 +409,6 @@ bool wi_filetree_add_archive(struct wi_filetree *t, const char *path, struct wi_
 	else
 		ok = read_members(t, a, path, err);
 	archive_read_free(a);
-	close(fd);
 	if (ok && wi_filetree_count(t) == before)
 		return wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET,
 				 "no topology in this archive: found no sys/devices/system/cpu");

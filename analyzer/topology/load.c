@@ -126,7 +126,8 @@ static const struct wakeif_topology *load_live(struct wi_err *err)
 	return t;
 }
 
-static const struct wakeif_topology *load_tree(const char *path, bool folder, struct wi_err *err)
+/* fd: of an archive; -1: path is a folder. */
+static const struct wakeif_topology *load_tree(const char *path, int fd, struct wi_err *err)
 {
 	struct wi_filetree *tree = wi_filetree_new();
 	const struct wakeif_topology *t = NULL;
@@ -135,7 +136,7 @@ static const struct wakeif_topology *load_tree(const char *path, bool folder, st
 	if (!tree || asprintf(&source, "sysfs %s", path) < 0) {
 		source = NULL;
 		wi_err_nomem(err);
-	} else if (folder ? wi_filetree_add_dir(tree, path, err) : wi_filetree_add_archive(tree, path, err)) {
+	} else if (fd < 0 ? wi_filetree_add_dir(tree, path, err) : wi_filetree_add_archive_fd(tree, fd, path, err)) {
 		t = wi_topology_from_tree(tree, source, err);
 	}
 	wi_filetree_free(tree);
@@ -231,32 +232,38 @@ static const struct wakeif_topology *load_text(int fd, enum kind kind, const cha
 	return t;
 }
 
+const struct wakeif_topology *wi_topology_load_fd(int fd, const char *path, struct wi_err *err)
+{
+	char head[HEAD_BYTES];
+	ssize_t len = pread(fd, head, sizeof(head), 0);
+
+	if (len < 0 || lseek(fd, 0, SEEK_SET)) {
+		wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot read: %s", strerror(errno));
+		return NULL;
+	}
+	enum kind kind = kind_of(head, (size_t)len);
+	if (kind == KIND_ARCHIVE)
+		return load_tree(path, fd, err);
+	if (kind != KIND_EMPTY)
+		return load_text(fd, kind, path, err);
+	wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET, "empty file, no topology in it");
+	return NULL;
+}
+
 static const struct wakeif_topology *load_file(const char *path, struct wi_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const struct wakeif_topology *t = NULL;
-	char head[HEAD_BYTES];
 	struct stat st;
 
 	if (fd < 0) {
 		wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
 		return NULL;
 	}
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET, "neither a file nor a folder");
-		close(fd);
-		return NULL;
-	}
-	ssize_t len = pread(fd, head, sizeof(head), 0);
-	enum kind kind = len < 0 ? KIND_EMPTY : kind_of(head, (size_t)len);
-	if (len < 0)
-		wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot read: %s", strerror(errno));
-	else if (kind == KIND_EMPTY)
-		wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET, "empty file, no topology in it");
-	else if (kind == KIND_ARCHIVE)
-		t = load_tree(path, false, err);
 	else
-		t = load_text(fd, kind, path, err);
+		t = wi_topology_load_fd(fd, path, err);
 	close(fd);
 	return t;
 }
@@ -292,7 +299,7 @@ const struct wakeif_topology *wi_topology_load(const char *spec, struct wi_err *
 		return NULL;
 	}
 	if (S_ISDIR(st.st_mode))
-		return load_tree(spec, true, err);
+		return load_tree(spec, -1, err);
 	return load_file(spec, err);
 }
 

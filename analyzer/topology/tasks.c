@@ -3,18 +3,17 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyzer/base/cpumask.h"
 #include "analyzer/topology/arena.h"
 #include "analyzer/topology/filetree.h"
+#include "analyzer/topology/sidefile.h"
 
 #define MAX_COLUMNS 32u
 #define MAX_BYTES (128u << 20)
@@ -422,13 +421,13 @@ bool wi_tasks_add_text(struct wi_tasks **tasks, const char *name, const char *at
 
 bool wi_tasks_add_file(struct wi_tasks **tasks, const char *path, struct wi_err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = wi_side_open(path, err);
 	size_t size = 0, len = 0;
 	char *buf = NULL;
 	bool ok = false;
 
 	if (fd < 0)
-		return wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
+		return false;
 	for (;;) {
 		if (size - len < 4096) {
 			char *more = size >= MAX_BYTES ? NULL : realloc(buf, size ? size * 2 : 65536);

@@ -39,6 +39,9 @@ struct wi_filetree;
  */
 const struct wakeif_topology *wi_topology_load(const char *spec, struct wi_err *err);
 
+/* Same for a regular file (not a folder) that is open; path is for messages, fd stays the caller's. */
+const struct wakeif_topology *wi_topology_load_fd(int fd, const char *path, struct wi_err *err);
+
 /* From files in memory (sysfs paths). source_name becomes topo->source. NULL: err set (WI_EREFUSED: no CPU in it). */
 const struct wakeif_topology *wi_topology_from_tree(const struct wi_filetree *tree, const char *source_name,
 						    struct wi_err *err);

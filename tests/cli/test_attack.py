@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files made to do harm: whatever they hold, wakeif ends soon, in little memory, with a status of the contract and one line that names what is wrong."""
+import csv
 import json
 import os
 import resource
@@ -88,8 +89,8 @@ class Containers(Attack):
 
     def test_option_chains(self):
         for done, says in ((lambda at: evil.option(0, evil.u64(at)), "backward"), (lambda at: evil.option(0, evil.u64(16)), "backward"),
-                           (lambda at: evil.option(0, evil.u64(1 << 62)), "options cannot be read"),
-                           (lambda at: evil.option(0, evil.u64(at + 6)), "options cannot be read"), (lambda at: b"", "end mark")):
+                           (lambda at: evil.option(0, evil.u64(1 << 62)), "options cannot be read: no options section: the file ends at"),
+                           (lambda at: evil.option(0, evil.u64(at + 6)), "options cannot be read: "), (lambda at: b"", "end mark")):
             for zlib_too in (False, True):
                 self.report(evil.V7(zlib_too).metadata().data(evil.two_cpus()).end(done=done), status=4, says=says)
 
@@ -196,7 +197,29 @@ class Text(Attack):
             for args in (("report",), ("events",), ("wakeups",), ("topology",), ("latency",), ("smt",)):
                 _, out, err = self.attack(data, *args, status=4, name="a\u202eb\u009bc.txt")
                 for text_out in (err, out.decode()):
-                    self.assertNotRegex(text_out, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+                    self.assertNotRegex(text_out, self.HOSTILE)
+
+    HOSTILE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0041]"
+
+    def test_names_are_harmless(self):
+        """In every kind of output; JSON and CSV hold the name so that it can be had back."""
+        name = "\x1b[2J\n\u202e\u009b\U000e0041\\"  # 16 bytes
+        whole = name.encode()[:15] + b"\0"
+        cpus = [[evil.busy_page(cpu, (i + 1) * SECOND, a=name, b=",\"\xff".encode("latin-1"), pid=100 + 10 * cpu) for i in range(4)] for cpu in (0, 1)]
+        for args in (("report",), ("wakeups",), ("latency", "--by", "task"), ("smt",), ("affine",), ("events",)):
+            for kind in ((), ("--json",), ("--csv",)):
+                if args[0] == "events" and kind == ("--csv",):
+                    continue
+                out = self.attack(evil.v6(cpus), *args, *kind, "--topology", TWO, status=0)[1].decode()
+                self.assertNotRegex(out, self.HOSTILE)
+        out = self.attack(evil.v6(cpus), "wakeups", "--worst", "100", "--csv", "--topology", TWO, status=0)[1].decode()
+        rows = list(csv.DictReader(out.splitlines()))
+        self.assertEqual(len(rows), 64)
+        self.assertEqual({r["comm"] for r in rows}, {',"\\xff'})
+        back = {r["waker_comm"].encode().decode("unicode_escape") for r in rows}
+        self.assertEqual(back, {whole.rstrip(b"\0").decode()})
+        out = self.attack(evil.v6(cpus), "wakeups", "--json", "--topology", TWO, status=0)[1].decode()
+        self.assertEqual({json.loads(line)["waker_comm"] for line in out.splitlines()}, {whole.rstrip(b"\0").decode()})
 
 
 class Side(Attack):
@@ -276,20 +299,56 @@ class Topology(Attack):
     def test_what_is_no_file(self):
         os.mkfifo(self.path("fifo"))
         trace = self.write("t.txt", stacked().text())
-        for source in ("/dev/zero", self.path("fifo")):
-            self.attack(None, "report", "--topology", source, trace, status=3, says="neither a file nor a folder")
+        self.attack(None, "report", "--topology", "/dev/zero", trace, status=3, says="neither a file nor a folder")
         for command in ("report", "topology"):
             self.attack(None, command, "/dev/zero", status=3, says="not a trace")
+        self.attack(None, "report", "--tasks", "/dev/zero", trace, status=3, says="neither a file nor a folder")
+        self.attack(None, "report", "--tasks", self.dir, trace, status=3, says="a folder, not a file")
         # what lies beside a trace is not the user's choice
         os.mkfifo(self.path("t.tasks"))
         os.mkfifo(self.path("t.topology.tar.gz"))
         self.attack(None, "report", trace, status=0)
+
+    def test_pipes(self):
+        """Side files may be pipes, as the shell's <(command) is; one that nobody writes to is not waited for in silence."""
+        trace = self.write("t.txt", stacked().text())
+        tasks = b"tid\tcomm\tallowed\n" + b"".join(b"%d\tname\t0-2\n" % i for i in range(1, 20000))
+        tar = self.tar({"online": b"0-3\n", **{"cpu%d/topology/core_id" % i: b"%d\n" % i for i in range(4)}})
+        self.write("tasks", tasks)
+        for source in (self.write("a.tar.gz", tar), self.write("b.txt", b"# CPU,Core,Socket\n0,0,0\n1,1,0\n2,2,0\n3,3,0\n")):
+            command = "exec %s report --json --topology <(cat %s) --tasks <(cat %s) %s" % (WAKEIF, source, self.path("tasks"), trace)
+            p = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual((p.returncode, p.stderr), (0, b""))
+            j = json.loads(p.stdout)
+            self.assertIn("/dev/fd/", j["topology"]["source"])
+            self.assertGreater(j["quality"]["allowed"]["recorded"], 0)
+        for what, says in (("true", "empty"), ("head -c 70000000 /dev/zero", "brings too much")):
+            for option in ("--topology", "--tasks"):
+                p = subprocess.run(["bash", "-c", "exec %s report -q %s <(%s 2>&-) %s" % (WAKEIF, option, what, trace)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.assertEqual((p.returncode, p.stdout), (3, b""), p.stderr)
+                self.assertIn(says, p.stderr.decode())
+        os.mkfifo(self.path("fifo"))
+        self.attack(None, "report", "--tasks", self.path("fifo"), trace, status=1, says="nobody writes to this pipe: waited 5 seconds")
+        p = subprocess.run(["bash", "-c", "(sleep 1; cat tasks >fifo) & exec %s report -q --tasks fifo %s" % (WAKEIF, trace)], cwd=self.dir, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual((p.returncode, p.stderr), (0, b""))
 
     def test_topology_of_a_damaged_trace(self):
         self.attack(evil.v6(evil.two_cpus())[:-evil.PAGE], "topology", status=4, says="file ends before its data")
 
 
 class Surroundings(Attack):
+    def test_patterns(self):
+        """regcomp() would take hundreds of megabytes for a few characters."""
+        trace = self.write("t.txt", stacked().text())
+        for pattern, says in (("a{1,255}{1,255}", "too long"), ("((a|b){1,60}){1,60}", "too long"), ("(((((a{9}){9}){9}){9}){9}){9}", "too long"),
+                              ("x" * 5000, "too long"), ("(" * 100 + ")" * 100, "nested too deeply"), ("(.*)(.*)(.*)\\3\\2\\1", "back-references"),
+                              ("a{99999999999999999999}", "too long"), ("(", "Unmatched"), ("[[:x", "Unmatched [")):
+            p = subprocess.run([WAKEIF, "latency", "--comm", pattern, trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limits)
+            self.assertEqual((p.returncode, p.stdout), (2, ""), pattern)
+            self.assertIn(says, p.stderr)
+        for pattern in ("a|b|c", "kworker/[0-9]+:[0-9]{1,3}", "[]{1,99}{1,99}x]", "([a-z]{1,15}){1,15}", "(a?){0,999}", r"\(\{1,255\}\{1,255\}\)", "a?" * 2000, "((((a*)*)*)*)*"):
+            self.attack(None, "latency", "--comm", pattern, trace, status=0)
+
     def test_file_size_limit(self):
         """ulimit -f: the kernel's signal would end the program without a word."""
         lines = [" a-1 [000] d... 2.%06d: sched_waking: comm=x pid=5 prio=120 target_cpu=001\n" % i for i in range(3000)]
@@ -301,7 +360,7 @@ class Surroundings(Attack):
 
     def test_file_size_limit_of_commands(self):
         """What record runs ends at the limit as it would without us, unless it was told to live on."""
-        write = "ulimit -c 0 -f 1; exec dd if=/dev/zero of=%s bs=4096 count=2" % self.path("f")
+        write = "ulimit -c 0; ulimit -f 1; exec dd if=/dev/zero of=%s bs=4096 count=2" % self.path("f")
         for how, survives in (("", False), ("trap '' XFSZ; ", True)):
             p = subprocess.run(["bash", "-c", "%sexec %s record-exec --no-markers -- sh -c '%s'" % (how, WAKEIF, write)],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)

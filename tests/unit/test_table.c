@@ -113,7 +113,7 @@ static void csv(void **state)
 	wi_csv_end(&c);
 	fclose(out);
 	assert_string_equal(
-		text, "a,b,c,d,e\n\"say \"\"hi\"\", you\",18446744073709551615,,0.333333,\"two\nlines\xef\xbf\xbd\"\n"
+		text, "a,b,c,d,e\n\"say \"\"hi\"\", you\",18446744073709551615,,0.333333,two\\x0alines\\xff\n"
 		      "\" padded\",-1,,,\n");
 }
 
