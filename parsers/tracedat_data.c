@@ -9,8 +9,13 @@
 
 #include "parsers/spool.h"
 
-/* Memory for all CPUs together: what is read from the file at once, and what is kept inflated. */
+/*
+ * Memory for all CPUs together: what is read from the file at once, and what is kept inflated. What is read stays in
+ * the processor's cache until it is parsed, if a CPU's share is not cut too short for that.
+ */
+#define READ_CACHED (1u << 20)
 #define READ_TOTAL (4u << 20)
+#define READ_MIN (16u << 10)
 #define READ_MAX (64u << 10)
 #define INFLATED_TOTAL (16u << 20)
 #define PAGES_TOTAL (128u << 20)
@@ -71,11 +76,22 @@ static bool fits_memory(const struct wi_td *td, const struct wi_td_buffer *b, ui
 			 page_bytes, nr, PAGES_TOTAL);
 }
 
+/* Bytes that are read at once for each CPU: whole pages. */
+static uint32_t read_size(uint32_t nr_cpus, uint32_t page_bytes)
+{
+	uint32_t nr = nr_cpus ? nr_cpus : 1, bytes = READ_CACHED / nr;
+
+	if (bytes < READ_MIN)
+		bytes = READ_TOTAL / nr < READ_MIN ? READ_TOTAL / nr : READ_MIN;
+	if (bytes > READ_MAX)
+		bytes = READ_MAX;
+	return bytes / page_bytes ? bytes / page_bytes * page_bytes : page_bytes;
+}
+
 struct wi_td_data *wi_td_data_new(struct wi_td *td, const struct wi_td_buffer *b, uint32_t page_bytes,
 				  struct wi_err *err)
 {
 	struct wi_td_data *d = fits_memory(td, b, page_bytes, err) ? calloc(1, sizeof(*d)) : NULL;
-	uint32_t share = READ_TOTAL / (b->nr_cpus ? b->nr_cpus : 1);
 
 	if (!d)
 		goto nomem;
@@ -83,9 +99,7 @@ struct wi_td_data *wi_td_data_new(struct wi_td *td, const struct wi_td_buffer *b
 	d->b = b;
 	d->spill_fd = -1;
 	d->page_bytes = page_bytes;
-	if (share > READ_MAX)
-		share = READ_MAX;
-	d->read_bytes = share / page_bytes ? share / page_bytes * page_bytes : page_bytes;
+	d->read_bytes = read_size(b->nr_cpus, page_bytes);
 	d->cpu = calloc(b->nr_cpus ? b->nr_cpus : 1, sizeof(*d->cpu));
 	if (!d->cpu)
 		goto nomem;
