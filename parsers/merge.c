@@ -6,16 +6,21 @@
 bool wi_merge_init(struct wi_merge *m, uint32_t nr_streams)
 {
 	m->leaves = 1;
-	while (m->leaves < nr_streams)
+	m->rank_shift = 0;
+	while (m->leaves < nr_streams) {
 		m->leaves *= 2;
+		m->rank_shift++;
+	}
+	m->time_shift = m->rank_shift + WI_MERGE_RANK_BITS;
+	m->far_time = UINT64_MAX >> m->time_shift;
+	m->far = m->far_time << m->time_shift;
+	m->base_ns = 0;
 	m->node = calloc(m->leaves, sizeof(*m->node));
-	m->start = calloc(m->leaves, sizeof(*m->start));
-	if (!m->node || !m->start) {
+	m->head = calloc(m->leaves, sizeof(*m->head));
+	if (!m->node || !m->head) {
 		wi_merge_fini(m);
 		return false;
 	}
-	for (uint32_t i = 0; i < m->leaves; i++)
-		m->start[i] = WI_MERGE_END;
 	m->node[0] = WI_MERGE_END;
 	return true;
 }
@@ -23,22 +28,38 @@ bool wi_merge_init(struct wi_merge *m, uint32_t nr_streams)
 void wi_merge_fini(struct wi_merge *m)
 {
 	free(m->node);
-	free(m->start);
-	m->node = m->start = NULL;
+	free(m->head);
+	m->node = NULL;
+	m->head = NULL;
 }
 
 /* Winner of the subtree under node t; losers stay in their nodes. */
-static wi_merge_key play(struct wi_merge *m, uint32_t t)
+static uint64_t play(struct wi_merge *m, uint32_t t)
 {
-	if (t >= m->leaves)
-		return m->start[t - m->leaves];
+	if (t >= m->leaves) {
+		const struct wi_merge_head *h = &m->head[t - m->leaves];
 
-	wi_merge_key a = play(m, 2 * t), b = play(m, 2 * t + 1);
+		return h->live ? wi_merge_key(m, h->ts_ns, h->rank, t - m->leaves) : WI_MERGE_END;
+	}
+	uint64_t a = play(m, 2 * t), b = play(m, 2 * t + 1);
+
 	m->node[t] = a < b ? b : a;
 	return a < b ? a : b;
 }
 
 void wi_merge_build(struct wi_merge *m)
 {
+	m->base_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < m->leaves; i++)
+		if (m->head[i].live && m->head[i].ts_ns < m->base_ns)
+			m->base_ns = m->head[i].ts_ns;
 	m->node[0] = play(m, 1);
+}
+
+bool wi_merge_rebase(struct wi_merge *m)
+{
+	if (m->node[0] == WI_MERGE_END)
+		return false;
+	wi_merge_build(m);
+	return true;
 }

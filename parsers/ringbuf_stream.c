@@ -41,6 +41,8 @@ struct stream {
 	bool ended, dead; /* no more blocks; nothing at the head any more */
 };
 
+_Static_assert(WI_NR_EVENT_TYPES <= WI_MERGE_RANKS, "a type is a rank of the merge");
+
 struct wi_rb_streams {
 	struct wi_rb_streams_cfg cfg;
 	const uint8_t *slot;
@@ -509,11 +511,6 @@ WI_INLINE bool decode(struct wi_rb_streams *r, struct stream *s, struct wi_event
 	}
 }
 
-static wi_merge_key head_key(const struct stream *s, uint32_t i)
-{
-	return wi_merge_key_make(s->ts_ns, s->type, i);
-}
-
 static void bad_content(struct wi_rb_streams *r, struct stream *s)
 {
 	r->cfg.info->unparsed++;
@@ -529,7 +526,7 @@ WI_INLINE int fill(struct wi_rb_streams *r, struct wi_event *ev, int max, bool s
 	int n = 0;
 
 	r->arena_used = 0;
-	while (n < max && !wi_merge_done(m)) {
+	while (n < max && wi_merge_more(m)) {
 		uint32_t i = wi_merge_winner(m);
 		struct stream *s = &r->s[i];
 
@@ -539,7 +536,10 @@ WI_INLINE int fill(struct wi_rb_streams *r, struct wi_event *ev, int max, bool s
 			n++;
 		else
 			bad_content(r, s);
-		wi_merge_replace(m, i, advance(r, i, swap) ? head_key(s, i) : WI_MERGE_END);
+		if (__builtin_expect(advance(r, i, swap), 1))
+			wi_merge_replace(m, i, s->ts_ns, s->type);
+		else
+			wi_merge_end(m, i);
 	}
 	return n;
 }
@@ -620,7 +620,7 @@ static bool prime(struct wi_rb_streams *r, struct wi_err *err)
 	}
 	date_first_losses(r);
 	for (uint32_t i = 0; i < r->cfg.nr_streams; i++)
-		r->merge.start[i] = r->s[i].dead ? WI_MERGE_END : head_key(&r->s[i], i);
+		wi_merge_start(&r->merge, i, r->s[i].ts_ns, r->s[i].type, !r->s[i].dead);
 	wi_merge_build(&r->merge);
 	return true;
 }

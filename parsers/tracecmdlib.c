@@ -474,8 +474,7 @@ static bool prime(struct lib *l)
 
 		if (!c->dead && c->head_is_lost)
 			c->head_ns = c->last_ns = first;
-		l->merge.start[i] =
-			c->dead ? WI_MERGE_END : wi_merge_key_make(c->head_ns, wi_event_rank(c->head_type), i);
+		wi_merge_start(&l->merge, i, c->head_ns, wi_event_rank(c->head_type), !c->dead);
 	}
 	wi_merge_build(&l->merge);
 	return true;
@@ -699,7 +698,7 @@ static int next_batch(void *self, struct wi_event *ev, int max, struct wi_err *e
 
 	(void)err;
 	l->arena_used = 0;
-	while (n < max && !wi_merge_done(&l->merge)) {
+	while (n < max && wi_merge_more(&l->merge)) {
 		uint32_t i = wi_merge_winner(&l->merge);
 		struct lib_cpu *c = &l->cpu[i];
 
@@ -723,9 +722,10 @@ static int next_batch(void *self, struct wi_event *ev, int max, struct wi_err *e
 				bad_content(l, c, i);
 			drop_record(c);
 		}
-		bool more = advance(l, i, false);
-		wi_merge_replace(&l->merge, i,
-				 more ? wi_merge_key_make(c->head_ns, wi_event_rank(c->head_type), i) : WI_MERGE_END);
+		if (advance(l, i, false))
+			wi_merge_replace(&l->merge, i, c->head_ns, wi_event_rank(c->head_type));
+		else
+			wi_merge_end(&l->merge, i);
 	}
 	return n;
 }

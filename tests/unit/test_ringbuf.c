@@ -315,59 +315,105 @@ static uint64_t rnd(uint64_t *seed)
 	return *seed >> 33;
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const wi_merge_key *x = a, *y = b;
+struct item {
+	uint64_t ts;
+	uint32_t rank, stream, nr; /* nr: place within the stream */
+};
 
-	return *x < *y ? -1 : *x > *y;
+static int by_time(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	return x->ts != y->ts	      ? (x->ts < y->ts ? -1 : 1)
+	       : x->stream == y->stream ? (x->nr < y->nr ? -1 : 1)
+	       : x->rank != y->rank   ? (x->rank < y->rank ? -1 : 1)
+				      : (x->stream < y->stream ? -1 : 1);
 }
 
 #define STREAMS 130
 #define LENGTH 50
 
-/* Streams of random lengths, with many ties: what comes out must be the sorted whole. */
-static void merge_streams(uint32_t nr, uint64_t *seed)
+/*
+ * Streams of random lengths, with ties or with steps of up to step: what comes out must be the sorted whole. Ranks are
+ * the same within a stream: else the order among ties is that of the heads, not that of the whole.
+ */
+static void merge_streams(uint32_t nr, uint64_t step, uint64_t *seed)
 {
-	wi_merge_key *key = calloc((size_t)nr * LENGTH, sizeof(*key)), *all = calloc((size_t)nr * LENGTH, sizeof(*all));
+	struct item *item = calloc((size_t)nr * LENGTH, sizeof(*item)), *all = calloc((size_t)nr * LENGTH, sizeof(*all));
 	uint32_t len[STREAMS], at[STREAMS] = { 0 };
 	size_t total = 0, done = 0;
 	struct wi_merge m;
 
 	assert_true(wi_merge_init(&m, nr));
+	assert_false(wi_merge_more(&m));
 	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t rank = (uint32_t)(rnd(seed) % WI_MERGE_RANKS);
 		uint64_t ts = rnd(seed) % 10;
 
 		len[i] = (uint32_t)(rnd(seed) % LENGTH);
-		for (uint32_t k = 0; k < len[i]; k++, ts += rnd(seed) % 3)
-			all[total++] = key[i * LENGTH + k] = wi_merge_key_make(ts, 3, i);
-		m.start[i] = len[i] ? key[i * LENGTH] : WI_MERGE_END;
+		for (uint32_t k = 0; k < len[i]; k++) {
+			all[total++] = item[i * LENGTH + k] = (struct item){ ts, rank, i, k };
+			ts += (rnd(seed) << 31 | rnd(seed)) % step;
+		}
+		wi_merge_start(&m, i, item[i * LENGTH].ts, rank, len[i] > 0);
 	}
-	qsort(all, total, sizeof(*all), by_key);
+	qsort(all, total, sizeof(*all), by_time);
 	wi_merge_build(&m);
-	for (; !wi_merge_done(&m); done++) {
+	for (; wi_merge_more(&m); done++) {
 		uint32_t i = wi_merge_winner(&m);
+		const struct item *next = &item[i * LENGTH + at[i] + 1];
 
-		assert_true(done < total && key[i * LENGTH + at[i]] == all[done]);
-		wi_merge_replace(&m, i, ++at[i] < len[i] ? key[i * LENGTH + at[i]] : WI_MERGE_END);
+		assert_true(done < total && i == all[done].stream && at[i] == all[done].nr);
+		if (++at[i] < len[i])
+			wi_merge_replace(&m, i, next->ts, next->rank);
+		else
+			wi_merge_end(&m, i);
 	}
 	assert_int_equal(done, total);
 	wi_merge_fini(&m);
-	free(key);
+	free(item);
 	free(all);
 }
 
 static void test_merge(void **state)
 {
+	/* ties; microseconds; beyond what a key has room for; up to the end of time */
+	static const uint64_t step[] = { 3, 1000000, 1ull << 50, UINT64_MAX / LENGTH - 1 };
 	uint64_t seed = 7;
 
 	(void)state;
 	for (uint32_t nr = 1; nr <= STREAMS; nr += nr < 10 ? 1 : 20)
 		for (int round = 0; round < 20; round++)
-			merge_streams(nr, &seed);
-	assert_true(wi_merge_key_make(5, 9, 9) < wi_merge_key_make(6, 0, 0));
-	assert_true(wi_merge_key_make(5, 1, 9) < wi_merge_key_make(5, 2, 0));
-	assert_true(wi_merge_key_make(5, 1, 8) < wi_merge_key_make(5, 1, 9));
-	assert_true(wi_merge_key_make(UINT64_MAX, 19, 65535) < WI_MERGE_END);
+			merge_streams(nr, step[round % 4], &seed);
+}
+
+/* Heads at the end of time, and ties of ranks that change within a stream. */
+static void test_merge_extremes(void **state)
+{
+	struct wi_merge m;
+
+	(void)state;
+	assert_true(wi_merge_init(&m, 3));
+	wi_merge_start(&m, 0, UINT64_MAX, WI_MERGE_RANKS - 1, true);
+	wi_merge_start(&m, 1, 0, 5, true);
+	wi_merge_start(&m, 2, UINT64_MAX, 0, true);
+	wi_merge_build(&m);
+	assert_true(wi_merge_more(&m));
+	assert_int_equal(wi_merge_winner(&m), 1);
+	wi_merge_replace(&m, 1, UINT64_MAX, 0);
+	assert_true(wi_merge_more(&m));
+	assert_int_equal(wi_merge_winner(&m), 1);
+	wi_merge_replace(&m, 1, UINT64_MAX, 7);
+	assert_true(wi_merge_more(&m));
+	assert_int_equal(wi_merge_winner(&m), 2);
+	wi_merge_end(&m, 2);
+	assert_int_equal(wi_merge_winner(&m), 1);
+	wi_merge_end(&m, 1);
+	assert_true(wi_merge_more(&m));
+	assert_int_equal(wi_merge_winner(&m), 0);
+	wi_merge_end(&m, 0);
+	assert_false(wi_merge_more(&m));
+	wi_merge_fini(&m);
 }
 
 int main(void)
@@ -381,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_commit),
 		cmocka_unit_test(test_plausible),
 		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_merge_extremes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
