@@ -301,10 +301,10 @@ struct wakeif_param {
 enum wakeif_need {
 	WAKEIF_NEED_LOAD = 1 << 0,	    /* cpu_load, cpu_util, cpu_runnable, task_load, task_util: PELT */
 	WAKEIF_NEED_FLIPS = 1 << 1,	    /* wakee_flips, halved every second */
-	WAKEIF_NEED_FLIPS_RESET = 1 << 2,   /* wakee_flips as 3.12 .. 4.2 kept them: zeroed every second */
+	WAKEIF_NEED_FLIPS_RESET = 1 << 2,   /* wakee_flips_reset: zeroed every second */
 	WAKEIF_NEED_SCAN_BUDGET = 1 << 3,   /* nr_idle_scan; implies LOAD */
 	WAKEIF_NEED_RUNNABLE_LOAD = 1 << 4, /* runnable_load, 3.9 .. 5.6 */
-	WAKEIF_NEED_OLD_CPU_LOAD = 1 << 5,  /* cpu_load[] of the ticks, up to 5.1 */
+	WAKEIF_NEED_OLD_CPU_LOAD = 1 << 5,  /* old_cpu_load (cpu_load[] of the ticks, up to 5.1), queue_weight */
 	WAKEIF_NEED_AVG_IDLE = 1 << 6,
 	WAKEIF_NEED_AVG_OVERLAP = 1 << 7,   /* 2.6.29 */
 	WAKEIF_NEED_RUN_LENGTH = 1 << 8,    /* run_avg, sleep_avg: EWMA of run and sleep lengths */
@@ -333,6 +333,7 @@ struct wakeif_host {
 	uint64_t (*task_load)(void *ctx, uint32_t task);
 	uint64_t (*task_util)(void *ctx, uint32_t task);
 	uint32_t (*wakee_flips)(void *ctx, uint32_t task);
+	uint32_t (*wakee_flips_reset)(void *ctx, uint32_t task); /* as 3.12 .. 4.2 kept them */
 	uint32_t (*scan_budget)(void *ctx, uint32_t llc, uint32_t *min, uint32_t *max); /* nr_idle_scan of the group and its range */
 	uint64_t (*runnable_load)(void *ctx, uint32_t cpu);
 	uint64_t (*queue_weight)(void *ctx, uint32_t cpu); /* sum of the weights of all queued fair tasks, now */

@@ -87,6 +87,7 @@ struct model_fixture *model_fixture_new(const struct wakeif_topology *topo, cons
 					.task_load = nothing,
 					.task_util = nothing,
 					.wakee_flips = flips,
+					.wakee_flips_reset = flips,
 					.scan_budget = budget,
 					.runnable_load = cpu_load,
 					.queue_weight = cpu_load,
