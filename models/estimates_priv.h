@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef WI_MODELS_ESTIMATES_PRIV_H
+#define WI_MODELS_ESTIMATES_PRIV_H
+
+#include "models/estimates.h"
+#include "models/pelt.h"
+#include "models/scan_budget.h"
+#include "models/wake_history.h"
+
+#define NONE UINT32_MAX
+#define NR_OLD_LOADS 5
+
+struct est_task {
+	struct wi_pelt_task pelt;
+	uint64_t id;	  /* never used twice; 0: the slot is free */
+	uint64_t seen_ns; /* told of since */
+	uint32_t cpu;	  /* where it counts; NONE unknown */
+	uint32_t on_cpu;  /* queued there, whatever its class (kept for the budget); NONE */
+	bool born;	  /* since its birth */
+	bool queued, running;
+	bool fair;
+	bool idle_policy;
+};
+
+struct est_cpu {
+	struct wi_pelt_cpu pelt;
+	uint32_t curr; /* slot of the fair task that runs; NONE */
+	bool idle;     /* swapper is current */
+	uint64_t old_load[NR_OLD_LOADS];
+	uint64_t old_jiffy; /* up to which old_load counts */
+	struct wi_avg_idle avg_idle;
+};
+
+struct wi_estimates {
+	const struct wakeif_topology *topo;
+	uint32_t needs, kernel, hz;
+	uint64_t seed;
+	void *caller;
+	uint64_t now_ns, first_ns;
+	uint64_t tick_ns;	  /* length of a jiffy */
+	uint64_t jiffy, jiffy_ns; /* the present one and its beginning */
+	bool started, failed, ticks_recorded;
+	bool loads, budgets; /* of needs */
+	bool est_single;     /* 6.8 on: util_est is one value */
+	bool new_unscaled;   /* before 6.10, see wi_pelt_init_new() */
+	uint64_t next_id;
+	struct est_cpu *cpu;
+	struct est_task *task;
+	struct wi_flips *flips, *flips_reset;
+	struct wi_lengths *lengths;
+	uint32_t nr_slots; /* of all four */
+	struct wi_scan_budget *budget;
+};
+
+/* The slot, made if need be; NULL: out of memory, or no slot. */
+struct est_task *est_task(struct wi_estimates *e, uint32_t slot);
+
+/* estimates_load.c: PELT */
+void est_load_happened(struct wi_estimates *e, const struct wakeif_happening *h);
+void est_load_tick(struct wi_estimates *e, uint32_t cpu);     /* a recorded one */
+void est_load_sync_cpu(struct wi_estimates *e, uint32_t cpu); /* to the last tick assumed */
+void est_load_sync_task(struct wi_estimates *e, struct est_task *t);
+void est_load_decay_idle(void *e, uint32_t cpu, uint64_t now_ns);
+void est_old_load_sync(struct wi_estimates *e, uint32_t cpu);
+
+#endif
