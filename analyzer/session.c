@@ -73,7 +73,8 @@ static uint64_t *seen_cpus(const struct wi_session *s, uint32_t *words)
 
 static bool find_machine(struct wi_session *s, const struct wi_marker_set *set, struct wi_err *err)
 {
-	uint32_t words, nr = wi_source_info(s->src)->nr_cpus;
+	const struct wi_source_info *info = wi_source_info(s->src);
+	uint32_t words, nr = info->nr_cpus, told = info->looks_ahead ? nr : info->told_cpus;
 	uint64_t *seen = seen_cpus(s, &words);
 	bool ok;
 
@@ -81,7 +82,7 @@ static bool find_machine(struct wi_session *s, const struct wi_marker_set *set, 
 		return wi_err_nomem(err);
 	if (s->survey.nr_cpus > nr)
 		nr = s->survey.nr_cpus;
-	ok = wi_machine_find(&s->machine, s->o, wi_markers_tree(set), seen, words, nr, err);
+	ok = wi_machine_find(&s->machine, s->o, wi_markers_tree(set), seen, words, nr, told, err);
 	free(seen);
 	return ok;
 }

@@ -113,8 +113,30 @@ static bool take_source(struct wi_machine *m, const char *spec, struct wi_err *e
 	return ok;
 }
 
+#define FEW_CPUS 512u /* a machine of so many is believed whatever little the trace shows of it */
+#define SHOWN_ONE_IN 64u
+
+/*
+ * A machine without a topology is made of the CPU numbers in the trace. One damaged number must not make thousands of
+ * idle CPUs.
+ */
+static bool assume_machine(struct wi_machine *m, const struct wi_opts *o, uint32_t nr_cpus, uint32_t shown,
+			   struct wi_err *err)
+{
+	struct wi_err why = { 0 };
+
+	if (nr_cpus > FEW_CPUS && nr_cpus / SHOWN_ONE_IN > shown)
+		return wi_err_at(err, WI_EREFUSED, o->path, WI_NO_OFFSET,
+				 "a record names CPU %" PRIu32 " among %" PRIu32
+				 " CPUs that are shown: a damaged number, or --topology must tell the machine",
+				 nr_cpus - 1, shown);
+	m->topology = wi_topology_fallback(nr_cpus ? nr_cpus : 1, &why);
+	return m->topology || wi_err_at(err, why.code, o->path, WI_NO_OFFSET,
+					"no topology is known, and none can be assumed: %s", why.msg);
+}
+
 static bool find_topology(struct wi_machine *m, const struct wi_opts *o, const struct wi_filetree *markers,
-			  uint32_t nr_cpus, struct wi_err *err)
+			  uint32_t nr_cpus, uint32_t shown, struct wi_err *err)
 {
 	static const char *const suffixes[] = { ".topology.tar.gz", ".topology.txt", ".topology.xml", ".topology",
 						NULL };
@@ -125,13 +147,8 @@ static bool find_topology(struct wi_machine *m, const struct wi_opts *o, const s
 		ok = take_tree(m, markers, "markers in the trace", !o->topology && !side, err);
 	if (ok && (o->topology || side))
 		ok = take_source(m, o->topology ? o->topology : side, err);
-	if (ok && !m->topology) {
-		struct wi_err why = { 0 };
-
-		m->topology = wi_topology_fallback(nr_cpus ? nr_cpus : 1, &why);
-		ok = m->topology || wi_err_at(err, why.code, o->path, WI_NO_OFFSET,
-					      "no topology is known, and none can be assumed: %s", why.msg);
-	}
+	if (ok && !m->topology)
+		ok = assume_machine(m, o, nr_cpus, shown, err);
 	free(side);
 	return ok;
 }
@@ -211,10 +228,12 @@ static bool make_facts(struct wi_machine *m, struct wi_err *err)
 }
 
 bool wi_machine_find(struct wi_machine *m, const struct wi_opts *o, const struct wi_filetree *markers,
-		     const wakeif_word *seen, uint32_t words, uint32_t nr_cpus, struct wi_err *err)
+		     const wakeif_word *seen, uint32_t words, uint32_t nr_cpus, uint32_t told, struct wi_err *err)
 {
+	uint32_t shown = wi_mask_weight(seen, words);
+
 	memset(m, 0, sizeof(*m));
-	return find_topology(m, o, markers, nr_cpus, err) &&
+	return find_topology(m, o, markers, nr_cpus, told > shown ? told : shown, err) &&
 	       wi_topology_check(m->topology, seen, words, o->path, err) && find_tasks(m, o, err) && make_facts(m, err);
 }
 

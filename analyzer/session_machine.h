@@ -26,11 +26,13 @@ struct wi_machine {
 
 /*
  * Finds topology and tasks for the trace in o. markers: tree of the trace's markers or NULL. seen: CPUs that the trace
- * shows (words words); nr_cpus: their number for the fallback. false: err set; WI_EREFUSED when the topology lacks a
- * CPU of the trace.
+ * shows (words words); nr_cpus: highest CPU number that a record names + 1, for the fallback; told: number of CPUs that
+ * the file itself counts, 0 unknown. false: err set; WI_EREFUSED when the topology lacks a CPU of the trace, or none is
+ * known and the CPU numbers are absurd (doc/topology.md).
  */
 bool wi_machine_find(struct wi_machine *m, const struct wi_opts *o, const struct wi_filetree *markers,
-		     const wakeif_word *seen, uint32_t words, uint32_t nr_cpus, struct wi_err *err);
+		     const wakeif_word *seen, uint32_t words, uint32_t nr_cpus, uint32_t told,
+		     struct wi_err *err);
 void wi_machine_fini(struct wi_machine *m);
 
 /* "web.dat.zst" -> "web.topology.tar.gz" and the like, where such a file exists; NULL: none. The caller frees it. */

@@ -59,6 +59,7 @@ struct wi_source_info {
 	const char *clock;   /* "local", "mono", "x86-tsc", "tsc2nsec", ... */
 	uint32_t time_res_ns; /* 1, or 1000 for microsecond stamps */
 	uint32_t nr_cpus;    /* highest CPU number + 1: of the recording where the file says (text: header "#P:" or seen so far) */
+	uint32_t told_cpus;  /* CPUs that a text's header counts, whether or not its lines show them; 0: it does not, or no text */
 	bool big_endian;
 	uint32_t long_size; /* 4, 8; 0 unknown */
 	uint32_t page_size; /* 0 unknown */

@@ -491,6 +491,7 @@ static bool fill_cpu_info(struct text *t, struct wi_source_info *info)
 	struct wi_text_facts *f = &t->facts;
 
 	info->nr_cpus = f->nr_cpus > f->header_cpus ? f->nr_cpus : f->header_cpus;
+	info->told_cpus = f->header_cpus;
 	t->cpu_info = calloc(info->nr_cpus ? info->nr_cpus : 1, sizeof(*t->cpu_info));
 	t->run = calloc(f->cpu_room ? f->cpu_room : 1, sizeof(*t->run));
 	if (!t->cpu_info || !t->run)

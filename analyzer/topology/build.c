@@ -9,12 +9,15 @@
 #include "analyzer/topology/raw.h"
 #include "analyzer/topology/topology.h"
 
-#define MAX_SPAN_BYTES (128u << 20) /* 16,384 CPUs without holes need 32 MiB a scope; no kernel has more than 8,192 */
-#define OWN 0x80000000u		    /* labels made here; those of the sources are below */
+#define MAX_PRESENT 32768u	   /* CPUs; no kernel has more than 8,192 */
+#define MAX_NODES 1024u		   /* as many as a kernel can have */
+#define MAX_SPAN_BYTES (16u << 20) /* a scope; 8,192 CPUs in pairs need 4 MiB */
+#define OWN 0x80000000u		   /* labels made here; those of the sources are below */
 
 struct topology {
 	struct wakeif_topology pub; /* first: the public pointer is the owner's */
 	struct topo_arena arena;
+	wakeif_word *ones; /* see span_of_one() */
 };
 
 void wi_topology_free(const struct wakeif_topology *topo)
@@ -194,6 +197,42 @@ out:
 	return ok;
 }
 
+/* Members of each group; the caller frees it. *shared: groups with more than one. NULL: out of memory. */
+static uint32_t *count_members(const uint32_t *index, uint32_t n, uint32_t nr, uint32_t *shared)
+{
+	uint32_t *size = calloc(nr, sizeof(*size));
+
+	*shared = 0;
+	for (uint32_t c = 0; size && c < n; c++)
+		if (index[c] != TOPO_NONE)
+			*shared += ++size[index[c]] == 2;
+	return size;
+}
+
+/* Groups that could be: no kernel has so many nodes, or so many CPUs that the sets of a scope would need that much. */
+static bool check_sizes(const struct topo_raw *raw, const char *source, struct wi_err *err)
+{
+	const uint32_t n = raw->nr_cpus, *node = raw->label[TOPO_NODE];
+	uint32_t nr_nodes = 0, shared = 0;
+	bool ok = true;
+
+	for (int p = 0; ok && p < TOPO_NR_PARTS; p++) {
+		uint32_t *size = count_members(raw->label[p], n, n, &shared);
+
+		if (!size)
+			return wi_err_nomem(err);
+		free(size);
+		ok = (uint64_t)shared * raw->nr_words * sizeof(uint64_t) <= MAX_SPAN_BYTES;
+	}
+	if (!ok)
+		return wi_err_at(err, WI_EREFUSED, source, WI_NO_OFFSET, "an impossible number of CPUs: %u",
+				 wi_mask_weight(raw->present, raw->nr_words));
+	for (uint32_t c = 0; c < n; c++)
+		nr_nodes += node[c] == c;
+	return nr_nodes <= MAX_NODES ||
+	       wi_err_at(err, WI_EREFUSED, source, WI_NO_OFFSET, "an impossible number of nodes: %u", nr_nodes);
+}
+
 /* ---- laying out ---- */
 
 static const uint64_t *keep_mask(struct topology *t, const uint64_t *mask)
@@ -208,6 +247,52 @@ static const void *keep_array(struct topology *t, const void *array, size_t size
 	if (p)
 		memcpy(p, array, size);
 	return p;
+}
+
+/*
+ * Spans of single CPUs, which would take CPUs squared bits on a flat machine: the mask of CPU c is a window of
+ * nr_words words into a row of zeros with bit c % 64 set in its middle word, of which there are 64.
+ */
+static const wakeif_word *span_of_one(struct topology *t, uint32_t c)
+{
+	size_t words = t->pub.nr_words, row = 2 * words - 1;
+
+	if (!t->ones) {
+		t->ones = topo_alloc(&t->arena, 64 * row * sizeof(*t->ones));
+		for (uint32_t bit = 0; t->ones && bit < 64; bit++)
+			t->ones[bit * row + words - 1] = 1ull << bit;
+	}
+	return t->ones ? t->ones + c % 64 * row + words - 1 - c / 64 : NULL;
+}
+
+static bool fill_spans(struct topology *t, const uint32_t *index, const wakeif_word **span, uint32_t nr)
+{
+	const uint32_t n = t->pub.nr_cpus;
+	uint32_t shared, *size = count_members(index, n, nr, &shared);
+	wakeif_word **of = calloc(nr, sizeof(*of)), *bits;
+	bool ok = size && of;
+
+	bits = ok ? topo_alloc(&t->arena, (size_t)shared * t->pub.nr_words * sizeof(*bits)) : NULL;
+	ok = bits != NULL;
+	for (uint32_t c = 0; ok && c < n; c++) {
+		uint32_t g = index[c];
+
+		if (g == TOPO_NONE)
+			continue;
+		if (size[g] == 1) {
+			span[g] = span_of_one(t, c);
+			ok = span[g] != NULL;
+			continue;
+		}
+		if (!of[g]) {
+			span[g] = of[g] = bits;
+			bits += t->pub.nr_words;
+		}
+		wi_mask_set(of[g], c);
+	}
+	free(size);
+	free(of);
+	return ok;
 }
 
 /* Group numbers and spans of one scope; a scope equal to the one before shares its arrays. */
@@ -227,14 +312,8 @@ static bool lay_scope(struct topology *t, enum wakeif_scope s, const uint32_t *r
 		return true;
 	}
 	const wakeif_word **span = topo_alloc(&t->arena, nr * sizeof(*span));
-	wakeif_word *bits = topo_alloc(&t->arena, (size_t)nr * p->nr_words * sizeof(*bits));
-	if (!span || !bits)
+	if (!span || !fill_spans(t, index, span, nr))
 		return false;
-	for (uint32_t g = 0; g < nr; g++)
-		span[g] = bits + (size_t)g * p->nr_words;
-	for (uint32_t c = 0; c < n; c++)
-		if (index[c] != TOPO_NONE)
-			wi_mask_set(bits + (size_t)index[c] * p->nr_words, c);
 	p->group[s] = index;
 	p->span[s] = span;
 	return true;
@@ -341,7 +420,7 @@ static bool check_sets(struct topo_raw *raw, const char *source, struct wi_err *
 
 	if (!nr)
 		return wi_err_at(err, WI_EREFUSED, source, WI_NO_OFFSET, "no CPU in this topology");
-	if ((uint64_t)nr * raw->nr_words * sizeof(uint64_t) > MAX_SPAN_BYTES)
+	if (nr > MAX_PRESENT)
 		return wi_err_at(err, WI_EREFUSED, source, WI_NO_OFFSET, "an impossible number of CPUs: %u", nr);
 	for (uint32_t w = 0; w < raw->nr_words; w++) {
 		raw->online[w] &= raw->present[w];
@@ -358,7 +437,8 @@ const struct wakeif_topology *topo_build(struct topo_raw *raw, const char *sourc
 {
 	struct topology *t = NULL;
 
-	if (!check_sets(raw, source, err) || !complete(raw, err) || !nest(raw, err) || !check_packages(raw, err))
+	if (!check_sets(raw, source, err) || !complete(raw, err) || !nest(raw, err) || !check_packages(raw, err) ||
+	    !check_sizes(raw, source, err))
 		return NULL;
 	t = calloc(1, sizeof(*t));
 	if (!t || !lay_out(t, raw)) {

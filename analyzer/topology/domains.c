@@ -32,10 +32,11 @@ struct make {
 	struct topo_arena *a;
 	const uint64_t *domain_cpus; /* online and not isolated */
 	uint64_t *scratch;	     /* nr_words */
+	const uint64_t *none;	     /* nr_words, no CPU */
 	struct wi_err *err;
 };
 
-/* spans of nr groups, each cut to the CPUs with domains */
+/* Spans of nr groups, each cut to the CPUs with domains. What is left of one CPU is no domain, and needs no copy. */
 static const uint64_t *const *cut_spans(struct make *m, const uint64_t *const *span, uint32_t nr)
 {
 	uint32_t words = m->t->nr_words;
@@ -44,7 +45,7 @@ static const uint64_t *const *cut_spans(struct make *m, const uint64_t *const *s
 	for (uint32_t g = 0; out && g < nr; g++) {
 		for (uint32_t w = 0; w < words; w++)
 			m->scratch[w] = span[g][w] & m->domain_cpus[w];
-		out[g] = topo_intern_mask(m->a, m->scratch, words);
+		out[g] = wi_mask_weight(m->scratch, words) < 2 ? m->none : topo_intern_mask(m->a, m->scratch, words);
 		if (!out[g])
 			return NULL;
 	}
@@ -319,12 +320,13 @@ bool topo_make_domains(struct wakeif_topology *t, struct topo_raw *raw, struct t
 		 *llc_size = topo_alloc(a, n * sizeof(*llc_size));
 	const struct wakeif_domain **domains = topo_alloc(a, n * sizeof(*domains));
 	uint64_t *domain_cpus = topo_alloc(a, t->nr_words * sizeof(*domain_cpus)),
-		 *scratch = topo_alloc(a, t->nr_words * sizeof(*scratch));
-	struct make m = { .t = t, .raw = raw, .a = a, .domain_cpus = domain_cpus, .scratch = scratch, .err = err };
+		 *scratch = topo_alloc(a, t->nr_words * sizeof(*scratch)),
+		 *none = topo_alloc(a, t->nr_words * sizeof(*none));
+	struct make m = { t, raw, a, domain_cpus, scratch, none, err };
 	struct levels l;
 	int done = 0;
 
-	if (!nr_domains || !llc_size || !domains || !domain_cpus || !scratch)
+	if (!nr_domains || !llc_size || !domains || !domain_cpus || !scratch || !none)
 		return wi_err_nomem(err);
 	for (uint32_t w = 0; w < t->nr_words; w++)
 		domain_cpus[w] = t->online[w] & ~t->isolated[w];

@@ -37,7 +37,7 @@ const struct wakeif_topology *wi_topology_fallback(uint32_t nr_cpus, struct wi_e
 	const struct wakeif_topology *t = NULL;
 	struct topo_raw raw = { 0 };
 
-	if (!nr_cpus || nr_cpus > WI_MAX_CPUS) {
+	if (!nr_cpus || nr_cpus > WI_FALLBACK_MAX_CPUS) {
 		wi_err_set(err, WI_EREFUSED, "an impossible number of CPUs: %u", nr_cpus);
 		return NULL;
 	}

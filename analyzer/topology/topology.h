@@ -47,7 +47,8 @@ const struct wakeif_topology *wi_topology_from_tree(const struct wi_filetree *tr
 						    struct wi_err *err);
 
 /* Nothing known but the number of CPUs: no SMT, one LLC, one node; flagged WAKEIF_TOPO_FALLBACK. 1 <= nr_cpus <=
- * WI_MAX_CPUS. */
+ * WI_FALLBACK_MAX_CPUS, more than any kernel has (NULL, WI_EREFUSED otherwise). */
+#define WI_FALLBACK_MAX_CPUS 8192u
 const struct wakeif_topology *wi_topology_fallback(uint32_t nr_cpus, struct wi_err *err);
 
 /*

@@ -4,6 +4,7 @@
 import csv
 import json
 import os
+import re
 import resource
 import struct
 import subprocess
@@ -190,6 +191,30 @@ class Text(Attack):
         lines[6] += " " + "y" * 5000000
         self.attack(("\n".join(lines) + "\n").encode(), status=4, says="rest of a long line", name="long.txt")
 
+    def test_cpu_numbers(self):
+        """Without a topology the machine is made of the numbers in the trace: one that is damaged must not make thousands of idle CPUs."""
+        lines = stacked().text().splitlines()  # 4 CPUs
+        wakeup = max(i for i, line in enumerate(lines) if "sched_waking" in line)
+
+        def with_cpu(cpu, shown=0, header=0, target=False):
+            text = list(lines)
+            text[wakeup] = re.sub("target_cpu=[0-9]+", "target_cpu=%d" % cpu, text[wakeup]) if target else re.sub(r"\[[0-9]+\]", "[%03d]" % cpu, text[wakeup])
+            stamp = float(re.search(r"([0-9]+\.[0-9]+): sched", text[-1]).group(1))
+            text += [" x-9 [%03d] d... %.6f: sched_waking: comm=x pid=9 prio=120 target_cpu=%d" % (i, stamp + 1, i) for i in range(4, shown)]
+            return ("# tracer: nop\n#P:%d\n" % header if header else "") + "\n".join(text) + "\n"
+
+        for cpu, kw in ((511, {}), (1279, dict(shown=20)), (4095, dict(shown=64)), (8191, dict(shown=128)), (1279, dict(header=1280)), (4095, dict(header=64))):
+            for target in (False, True):
+                self.attack(with_cpu(cpu, target=target, **kw).encode(), status=0, name="t.txt")
+        for cpu, kw in ((512, {}), (7000, {}), (20000, {}), (32767, {}), (65535, {}), (4095, dict(header=8))):
+            for target in (False, True):
+                self.attack(with_cpu(cpu, target=target, **kw).encode(), status=3, says="a record names CPU %d among" % cpu, name="t.txt")
+        self.attack(with_cpu(8192, shown=500).encode(), status=3, says="impossible number of CPUs: 8193", name="t.txt")
+        self.attack(with_cpu(1279).encode(), "report", "--topology", "pu:1280", status=0, name="t.txt")
+        cpus = evil.two_cpus()
+        cpus[0][1] = evil.a_page(2 * SECOND, [evil.record(10, evil.waking(100, "x", 5, 20000))])
+        self.attack(evil.v6(cpus), status=3, says="CPU 20000 among 2")
+
     def test_messages_are_harmless(self):
         hostile = "a\x1b[31m\u009b31m\u202e\u2066\ufeff-1 [000] d... 0.1: sched_switch: prev_comm="
         text = stacked().text() + hostile + "\n"
@@ -294,6 +319,9 @@ class Topology(Attack):
             self.attack(None, "topology", spec, status=3, says="impossible number of CPUs")
         for spec in ("pu:4(indexes=4294967295,1,2,3)", "pu:2(indexes=2*4294967295)", "pack:2(indexes=1,99999999999999999999) pu:1"):
             self.attack(None, "topology", spec, status=3, says="impossible CPU number")
+        for spec in ("pu:4096", "core:1024 pu:2", "numa:1024 pu:2", "numa:64 l3:2 core:8 pu:2"):
+            self.attack(None, "topology", "--csv", spec, status=0)
+        self.attack(None, "topology", "numa:1025 pu:1", status=3, says="impossible number of nodes")
         self.attack(None, "topology", "pack:2(indexes=1,0) core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", status=0)
 
     def test_what_is_no_file(self):

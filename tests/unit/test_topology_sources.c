@@ -240,8 +240,16 @@ static void fallback(void **state)
 	assert_null(wi_topology_fallback(WI_MAX_CPUS + 1, &err));
 	assert_int_equal(err.code, WI_EREFUSED);
 	err = (struct wi_err){ WI_OK, "" };
-	assert_null(wi_topology_fallback(WI_MAX_CPUS, &err)); /* would need gigabytes */
+	assert_null(wi_topology_fallback(WI_FALLBACK_MAX_CPUS + 1, &err));
 	assert_int_equal(err.code, WI_EREFUSED);
+	t = wi_topology_fallback(WI_FALLBACK_MAX_CPUS, &err);
+	tf_invariants(t);
+	assert_int_equal(t->nr_groups[WAKEIF_CORE], WI_FALLBACK_MAX_CPUS);
+	for (uint32_t c = 0; c < t->nr_cpus; c += 61) {
+		assert_int_equal(wi_mask_weight(t->span[WAKEIF_CORE][c], t->nr_words), 1);
+		assert_true(wi_mask_test(t->span[WAKEIF_CORE][c], c));
+	}
+	wi_topology_free(t);
 	wi_topology_free(NULL);
 }
 
