@@ -19,6 +19,12 @@
 #define READ_MAX (64u << 10)
 #define INFLATED_TOTAL (16u << 20)
 #define PAGES_TOTAL (128u << 20)
+/*
+ * Ring-buffer pages shrink to a fifth or a tenth. A file of much more than that, once it has unpacked to more than a
+ * little, was made to keep its reader busy.
+ */
+#define INFLATED_FREE (256u << 20)
+#define INFLATED_RATIO 200u
 
 struct cpu_data {
 	uint64_t pos, end; /* in the file */
@@ -47,6 +53,7 @@ struct wi_td_data {
 	uint8_t *shared;
 	size_t shared_cap;
 	size_t kept; /* bytes of all cpu[].buf */
+	uint64_t packed, unpacked; /* bytes of the chunks of this pass */
 	int spill_fd;
 };
 
@@ -61,6 +68,7 @@ static void start_all(struct wi_td_data *d)
 		c->chunks = 0;
 		c->spill_left = 0;
 	}
+	d->packed = d->unpacked = 0;
 }
 
 /* Every CPU that has data keeps one sub-buffer of them at least. */
@@ -296,6 +304,10 @@ static int next_chunk(struct wi_td_data *d, uint32_t i, struct wi_rb_block *out,
 			return chunks_end(d, i, "chunk exceeds the data", (uint32_t)(c->end - c->pos - 8), in, out);
 		if (!in || in > WI_TD_CHUNK_MAX || n > WI_TD_CHUNK_MAX)
 			return chunks_end(d, i, "absurd size of a chunk", in, n, out);
+		d->packed += in;
+		d->unpacked += n;
+		if (d->unpacked > INFLATED_FREE && d->unpacked / INFLATED_RATIO > d->packed)
+			return chunks_end(d, i, "a trace is not compressed so much", in, n, out);
 		if (!grow(&d->in, &d->in_cap, in, err) ||
 		    !wi_td_read(&d->td->file, c->pos + 8, d->in, in, "the data of a CPU", err))
 			return -1;

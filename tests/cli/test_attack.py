@@ -14,6 +14,7 @@ import unittest
 from io import BytesIO
 
 import evil
+from evil import join
 from cli import WAKEIF, Cli, stacked
 
 SECOND = evil.SECOND
@@ -174,6 +175,18 @@ class Data(Attack):
                     pages[i] = evil.u64(first + i * SECOND + 1) + page[8:]
             for args in (("report", "--json"), ("report",), ("events",), ("wakeups",), ("smt",), ("affine",)):
                 self.attack(evil.v6(cpus), *args, "--topology", TWO, status=0)
+
+    def test_chunks_that_inflate(self):
+        """A megabyte that unpacks to one gigabyte, then to many: read so far as a trace could be compressed."""
+        zeros = evil.compressed(bytes(8 << 20))
+
+        def bomb(pages):
+            body = [evil.compressed(join(pages))] + [zeros] * 128
+            return evil.u32(len(body)) + join(body)
+
+        j = self.report(evil.v7(evil.two_cpus(), True, chunks=bomb), status=4, says="sub-buffer skipped: empty")
+        self.assertEqual(j["wakeups"]["total"], 64)
+        self.assertIn("a trace is not compressed so much", j["input"][0]["damage"][1]["what"])
 
     def test_nothing_left(self):
         """All data damaged: that is said, not that there were no events."""
