@@ -156,8 +156,9 @@ bool m_waste_init(struct wi_metrics *m)
 	s->mask_hash_mask = 63;
 	s->mask_hash = calloc(s->mask_hash_mask + 1, sizeof(*s->mask_hash));
 	s->restricted_cpus = calloc(m->lay.words + 1, sizeof(*s->restricted_cpus));
+	s->busy_waiting = calloc(m->lay.words + 1, sizeof(*s->busy_waiting));
 	s->idle = calloc(m->lay.words + 1, sizeof(*s->idle));
-	if (!s->mask_hash || !s->restricted_cpus || !s->idle)
+	if (!s->mask_hash || !s->restricted_cpus || !s->busy_waiting || !s->idle)
 		return false;
 	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
 		uint32_t nr = m->lay.level[l].nr_groups;
@@ -201,6 +202,7 @@ void m_waste_fini(struct wi_metrics *m)
 	for (uint32_t c = 0; m->cpu && c < m->lay.nr_cpus; c++)
 		free(m->cpu[c].restricted.item);
 	free(s->restricted_cpus);
+	free(s->busy_waiting);
 	free(s->idle);
 	free(s->dirty);
 	free(s->left);
@@ -286,14 +288,25 @@ m_rare static void count_restricted(struct wi_metrics *m, struct m_cpu *c, uint3
 	}
 }
 
+/* Does the CPU run a task while others wait there? */
+static inline void note_busy_waiting(struct m_waste *s, const struct m_cpu *c)
+{
+	if (c->nr_wait && c->kind == WI_CPU_BUSY)
+		wi_mask_set(s->busy_waiting, c->number);
+	else
+		wi_mask_clear(s->busy_waiting, c->number);
+}
+
 static inline void count_waiting(struct wi_metrics *m, struct m_cpu *c, const struct m_task *t, bool begins)
 {
 	uint32_t before = c->nr_wait;
 	m_waiting more = begins ? 1 : (m_waiting)-1;
 
 	c->nr_wait = before + (uint32_t)more;
-	if (before == !begins) /* the first one to come, the last one to go */
+	if (before == !begins) { /* the first one to come, the last one to go */
 		more += more << 32;
+		note_busy_waiting(&m->waste, c);
+	}
 	for (struct m_waste_group **g = c->group_of; *g; g++) {
 		(*g)->waiting += more;
 		touch(&m->waste, *g);
@@ -351,6 +364,14 @@ void m_waste_cpu_known(struct wi_metrics *m, struct m_cpu *c, bool known)
 {
 	for (const struct m_task *t = c->waiting; t; t = t->wait_next)
 		count_waiting(m, c, t, known);
+}
+
+/* The CPU runs a task now, or none, while tasks go on waiting there. */
+m_rare void m_waste_kind_changed(struct wi_metrics *m, struct m_cpu *c)
+{
+	note_busy_waiting(&m->waste, c);
+	for (struct m_waste_group **g = c->group_of; *g; g++)
+		touch(&m->waste, *g);
 }
 
 /* ---- working off ---- */
@@ -481,8 +502,38 @@ static inline void integrate(struct m_waste_level *lv, uint64_t now_ns)
 	if (!lv->pairs)
 		return;
 	lv->r.wall_ns += ns;
+	lv->r.behind_ns += lv->nr_behind ? ns : 0;
 	lv->r.cpu_ns += ns * lv->cpu_pairs;
 	lv->r.task_ns += ns * lv->pairs;
+}
+
+/* May one of the tasks that wait on c go to an idle CPU of span? The group has tasks that do not cover it. */
+m_rare static bool may_leave(const struct wi_metrics *m, const struct m_cpu *c, const wakeif_word *span)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t k = 0; k < c->restricted.nr; k++) {
+		const wakeif_word *mask = m->waste.mask[c->restricted.item[k].mask].words;
+
+		nr += c->restricted.item[k].nr;
+		for (uint32_t i = 0; i < m->lay.words; i++)
+			if (mask[i] & span[i] & m->waste.idle[i])
+				return true;
+	}
+	return nr < c->nr_wait; /* one that may go anywhere */
+}
+
+/* The group has pairs: does one of their tasks wait behind another that runs? */
+static inline bool waits_behind(const struct wi_metrics *m, const struct m_waste_group *group)
+{
+	const wakeif_word *span = m->lay.level[group->level].span[group->number];
+
+	for (uint32_t i = 0; i < m->lay.words; i++)
+		for (wakeif_word left = span[i] & m->waste.busy_waiting[i]; left; left &= left - 1)
+			if (!group->nr_restricted ||
+			    may_leave(m, &m->cpu[i * 64 + (uint32_t)__builtin_ctzll(left)], span))
+				return true;
+	return false;
 }
 
 /* Works out the pairs of a group. */
@@ -494,7 +545,8 @@ static inline void settle_group(struct wi_metrics *m, struct m_waste_group *grou
 	group->dirty = false;
 	if (group->nr_restricted && pairs)
 		m_match_group(m, group, &pairs, &cpu_pairs);
-	if (pairs == group->pairs && cpu_pairs == group->cpu_pairs)
+	bool behind = pairs && waits_behind(m, group);
+	if (pairs == group->pairs && cpu_pairs == group->cpu_pairs && behind == group->behind)
 		return;
 	struct m_waste_level *lv = &m->waste.level[group->level];
 	integrate(lv, m->now_ns);
@@ -503,6 +555,8 @@ static inline void settle_group(struct wi_metrics *m, struct m_waste_group *grou
 		lv->ended[lv->nr_ended++] = group->number;
 	lv->pairs += (uint64_t)pairs - group->pairs;
 	lv->cpu_pairs += (uint64_t)cpu_pairs - group->cpu_pairs;
+	lv->nr_behind += (uint64_t)behind - group->behind;
+	group->behind = behind;
 	group->pairs = pairs;
 	group->cpu_pairs = cpu_pairs;
 }
@@ -592,6 +646,7 @@ bool wi_waste_merge(struct wi_waste *into, struct wi_names *names, const struct 
 	bool ok = true;
 
 	into->wall_ns += from->wall_ns;
+	into->behind_ns += from->behind_ns;
 	into->cpu_ns += from->cpu_ns;
 	into->task_ns += from->task_ns;
 	for (int i = 0; i < WI_NR_EPISODES; i++)

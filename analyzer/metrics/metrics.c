@@ -43,6 +43,8 @@ static void kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c,
 		m_idle_kind_changed(m, now_ns, c, kind);
 	}
 	c->kind = (uint8_t)kind;
+	if (c->nr_wait)
+		m_waste_kind_changed(m, c);
 }
 
 static void on_cpu_changed(void *ctx, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind, const struct wi_task *task)

@@ -227,6 +227,7 @@ struct m_waste_group {
 	uint32_t number;	/* of the group at its level */
 	uint8_t level;
 	bool dirty;
+	bool behind; /* one of its pairs has a task that waits on a CPU that runs another one */
 	struct m_mask_bag restricted;
 };
 
@@ -234,6 +235,7 @@ struct m_waste_level {
 	struct m_waste_group *group;
 	uint64_t since_ns;
 	uint64_t pairs, cpu_pairs; /* sums over groups */
+	uint64_t nr_behind;	   /* groups */
 	bool had_pairs;		   /* before the present instant */
 	bool changed;		   /* at the present instant */
 	uint64_t episode_ns;	   /* start of the present one; valid while pairs > 0 */
@@ -259,6 +261,7 @@ struct m_waste {
 	uint32_t nr_masks, cap_masks;
 	uint32_t *mask_hash; /* number + 1 */
 	uint32_t mask_hash_mask;
+	wakeif_word *busy_waiting;    /* CPUs that run a task while others wait there */
 	wakeif_word *restricted_cpus; /* CPUs with a waiting task whose mask does not cover the machine */
 	wakeif_word *idle;	      /* idle candidates */
 	struct m_waste_group **dirty;
@@ -548,6 +551,7 @@ bool m_waste_init(struct wi_metrics *m);
 void m_waste_start(struct wi_metrics *m, uint64_t start_ns);
 void m_waste_fini(struct wi_metrics *m);
 void m_waste_settle(struct wi_metrics *m); /* works off what changed at m->now_ns, before time goes on */
+m_rare void m_waste_kind_changed(struct wi_metrics *m, struct m_cpu *c); /* where tasks go on waiting */
 m_rare void m_waste_cpu_known(struct wi_metrics *m, struct m_cpu *c, bool known); /* c->kind is still the old one */
 void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool idle);
 void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t, bool moved);

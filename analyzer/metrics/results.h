@@ -233,6 +233,7 @@ struct wi_missed_results {
 /* .idle_while_waiting, one scope */
 struct wi_waste {
 	uint64_t wall_ns, cpu_ns, task_ns;
+	uint64_t behind_ns; /* part of wall_ns in which such a task waited on a CPU that ran another one */
 	uint64_t episodes[WI_NR_EPISODES];
 	uint64_t longest_ns, longest_start_ns; /* longest_ns 0: no episode, the rest is undefined */
 	int32_t pid;			       /* the task that waited longest in the longest episode */

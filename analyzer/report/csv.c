@@ -61,7 +61,10 @@ static bool write_facts(struct wi_csv *c, const struct wi_report *rep)
 {
 	const struct wi_results *r = rep->results;
 	const struct wi_timeline_quality *q = &r->quality;
+	char *unused = wi_report_unused_cpus(r);
 
+	if (!unused)
+		return false;
 	wi_csv_header(c, "key,value");
 	fact_text(c, "file", rep->info->path);
 	fact_text(c, "format", rep->info->format);
@@ -85,6 +88,8 @@ static bool write_facts(struct wi_csv *c, const struct wi_report *rep)
 	fact(c, "unknown_state_letters", rep->info->unknown_state_letters);
 	fact(c, "skew_ns", q->skew.ns);
 	fact(c, "quiet_cpus", q->quiet_cpus);
+	fact_text(c, "unused_cpus", wi_report_unused_known(r) ? unused : "");
+	free(unused);
 	fact(c, "waking_gap_ns", rep->survey->gap_ns);
 	fact(c, "allowed.recorded", r->missed.allowed[WAKEIF_ALLOWED_RECORDED]);
 	fact(c, "allowed.inferred", r->missed.allowed[WAKEIF_ALLOWED_INFERRED]);
@@ -424,13 +429,16 @@ static bool write_waste(struct wi_csv *c, const struct wi_report *rep)
 {
 	const struct wi_results *r = rep->results;
 
-	wi_csv_header(c, "scope,wall_ns,cpu_ns,task_ns,over_1ms,over_10ms,over_100ms,longest_ns,longest_start_ns,pid,"
-			 "comm,waiting_cpu,idle_cpu");
+	wi_csv_header(
+		c,
+		"scope,wall_ns,behind_ns,cpu_ns,task_ns,over_1ms,over_10ms,over_100ms,longest_ns,longest_start_ns,pid,"
+		"comm,waiting_cpu,idle_cpu");
 	for (int s = 0; s < WAKEIF_NR_SCOPES; s++) {
 		const struct wi_waste *w = &r->waste[s];
 
 		wi_csv_text(c, wi_scope_name((enum wakeif_scope)s));
 		wi_csv_u64(c, w->wall_ns);
+		wi_csv_u64(c, w->behind_ns);
 		wi_csv_u64(c, w->cpu_ns);
 		wi_csv_u64(c, w->task_ns);
 		for (int e = 0; e < WI_NR_EPISODES; e++)

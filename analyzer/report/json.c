@@ -60,11 +60,14 @@ static void write_repairs(struct wi_json *j, const struct wi_repairs *repairs)
 	wi_json_end_object(j);
 }
 
-static void write_quality(struct wi_json *j, const struct wi_report *rep)
+static bool write_quality(struct wi_json *j, const struct wi_report *rep, struct wi_err *err)
 {
 	static const char *const allowed_name[WAKEIF_NR_ALLOWED_SOURCES] = { "recorded", "inferred", "assumed" };
 	const struct wi_timeline_quality *q = &rep->results->quality;
+	char *unused = wi_report_unused_cpus(rep->results);
 
+	if (!unused)
+		return wi_err_nomem(err);
 	wi_json_object(j, "quality");
 	wi_json_u64(j, "lost_marks", q->lost_marks);
 	wi_json_u64(j, "lost_events", q->lost_events);
@@ -83,6 +86,9 @@ static void write_quality(struct wi_json *j, const struct wi_report *rep)
 		wi_json_end_object(j);
 	}
 	wi_json_u64(j, "quiet_cpus", q->quiet_cpus);
+	if (wi_report_unused_known(rep->results))
+		wi_json_string(j, "unused_cpus", unused);
+	free(unused);
 	wi_json_u64(j, "waking_gap_ns", rep->survey->gap_ns);
 	wi_json_u64(j, "waking_gap_samples", rep->survey->gap_samples);
 	wi_json_bool(j, "has_waking", rep->survey->has_waking);
@@ -98,6 +104,7 @@ static void write_quality(struct wi_json *j, const struct wi_report *rep)
 	wi_json_u64(j, "unknown", rep->results->tasks.policy_unknown);
 	wi_json_end_object(j);
 	wi_json_end_object(j);
+	return true;
 }
 
 static void write_events(struct wi_json *j, const struct wi_timeline_quality *q)
@@ -447,6 +454,7 @@ static void write_waste(struct wi_json *j, const struct wi_results *r)
 
 		wi_json_object(j, wi_scope_name((enum wakeif_scope)s));
 		wi_json_u64(j, "wall_ns", w->wall_ns);
+		wi_json_u64(j, "behind_ns", w->behind_ns);
 		wi_json_u64(j, "cpu_ns", w->cpu_ns);
 		wi_json_u64(j, "task_ns", w->task_ns);
 		wi_json_object_flat(j, "episodes");
@@ -695,7 +703,8 @@ bool wi_report_json(FILE *out, const struct wi_report *rep, uint32_t sections, s
 	if (rep->filter[0])
 		wi_json_string(&j, "filter", rep->filter);
 	write_window(&j, r);
-	write_quality(&j, rep);
+	if (!write_quality(&j, rep, err))
+		return false;
 	write_events(&j, &r->quality);
 	wi_report_topology_json(&j, "topology", rep->topology);
 	if (sections & WI_SECTION_WAKEUPS)

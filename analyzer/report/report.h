@@ -78,6 +78,14 @@ bool wi_report_text_affine(FILE *out, const struct wi_report *rep, struct wi_err
 /* Histogram with one bar a power of two. */
 void wi_report_text_hist(FILE *out, const struct wi_hist *h, unsigned int indent);
 
+/* "4-7": online CPUs never seen to run a task in the window; NULL: out of memory; freed by the caller. */
+char *wi_report_unused_cpus(const struct wi_results *r);
+/* Can it be told which? */
+static inline bool wi_report_unused_known(const struct wi_results *r)
+{
+	return r->quality.types & WI_EV_BIT(SCHED_SWITCH);
+}
+
 /* The CSV tables: names in the order of the report; NULL behind the last. */
 const char *wi_report_csv_name(size_t i);
 bool wi_report_csv_exists(const char *name);

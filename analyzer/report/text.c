@@ -241,6 +241,18 @@ static void add_quiet(struct wi_para *p, const struct wi_report *rep)
 		    rep->quiet_unknown ? "taken as unknown" : "presumed idle");
 }
 
+/* CPUs that the recording shows no task on. */
+static void add_unused(struct wi_para *p, const struct wi_results *r)
+{
+	char *list = wi_report_unused_known(r) ? wi_report_unused_cpus(r) : NULL;
+
+	if (!list && wi_report_unused_known(r))
+		p->failed = true;
+	else if (list && list[0])
+		wi_para_add(p, "CPU%s %s never seen to run a task", strpbrk(list, ",-") ? "s" : "", list);
+	free(list);
+}
+
 static void add_coverage(struct wi_para *p, const struct wi_report *rep)
 {
 	const struct wi_results *r = rep->results;
@@ -420,6 +432,8 @@ bool wi_report_text_head(FILE *out, const struct wi_report *rep, struct wi_err *
 	ok = print_machine(out, rep, err) && ok;
 	add_coverage(&p, rep);
 	ok = wi_para_print(&p, out, "coverage", LABEL) && ok;
+	add_unused(&p, rep->results);
+	ok = wi_para_print(&p, out, "unused", LABEL) && ok;
 	add_repairs(&p, rep);
 	ok = wi_para_print(&p, out, "repairs", LABEL) && ok;
 	add_affinity(&p, rep->results);
@@ -445,8 +459,8 @@ bool wi_report_text(FILE *out, const struct wi_report *rep, struct wi_err *err)
 	if (ok)
 		wi_report_text_verdict(out, rep);
 	return ok && wi_text_wakeups(out, rep, err) && wi_report_text_latency(out, rep, err) &&
-	       wi_report_text_missed(out, rep, err) &&
-	       wi_text_longest(out, rep, waits, err) && wi_text_worst(out, rep, waits, err) && wi_text_waste(out, rep, err) &&
+	       wi_report_text_missed(out, rep, err) && wi_text_longest(out, rep, waits, err) &&
+	       wi_text_worst(out, rep, waits, err) && wi_text_waste(out, rep, err) &&
 	       wi_report_text_smt(out, rep, rep->verbose ? WI_REPORT_PAIRS : WI_REPORT_TEXT_ROWS, err) &&
 	       wi_report_text_affine(out, rep, err) && wi_text_migrations(out, rep, err) &&
 	       wi_text_idle(out, rep, err) && wi_text_tasks(out, rep, err);

@@ -491,11 +491,12 @@ static void print_episode(FILE *out, const struct wi_report *rep, enum wakeif_sc
 
 bool wi_text_waste(FILE *out, const struct wi_report *rep, struct wi_err *err)
 {
-	static const struct wi_column columns[] = { { "within a", true, false },   { "wall time", false, false },
-						    { "of window", false, false }, { "CPU time", false, false },
-						    { "task time", false, false }, { "episodes >1 ms", false, false },
-						    { ">10 ms", false, false },	   { ">100 ms", false, false },
-						    { "longest", false, false } };
+	static const struct wi_column columns[] = {
+		{ "within a", true, false },	    { "wall time", false, false }, { "of window", false, false },
+		{ "behind a task", false, false },  { "CPU time", false, false },  { "task time", false, false },
+		{ "episodes >1 ms", false, false }, { ">10 ms", false, false },	   { ">100 ms", false, false },
+		{ "longest", false, false }
+	};
 	const struct wi_results *r = rep->results;
 	struct wi_table *t;
 
@@ -511,6 +512,7 @@ bool wi_text_waste(FILE *out, const struct wi_report *rep, struct wi_err *err)
 		wi_table_text(t, wi_text_scope((enum wakeif_scope)s));
 		wi_table_ns(t, w->wall_ns);
 		wi_table_share(t, w->wall_ns, r->window_ns);
+		wi_table_ns(t, w->behind_ns);
 		wi_table_ns(t, w->cpu_ns);
 		wi_table_ns(t, w->task_ns);
 		for (int e = 0; e < WI_NR_EPISODES; e++)
@@ -522,6 +524,9 @@ bool wi_text_waste(FILE *out, const struct wi_report *rep, struct wi_err *err)
 	}
 	if (!print(t, out, err))
 		return false;
+	fputs("  behind a task: part of the wall time in which such a task waited on a CPU that ran another one;\n"
+	      "  else it waited for its own idle CPU to switch to it\n",
+	      out);
 	for (int s = 0; s < WAKEIF_NR_SCOPES; s++)
 		if (wi_scope_differs(rep->topology, (enum wakeif_scope)s))
 			print_episode(out, rep, (enum wakeif_scope)s);

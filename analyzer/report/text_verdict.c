@@ -117,16 +117,16 @@ static void verdict_idle_core(FILE *out, const struct wi_report *rep)
 static void verdict_waste(FILE *out, const struct wi_results *r)
 {
 	const struct wi_waste *w = &r->waste[WAKEIF_MACHINE];
-	char a[WI_FMT_LEN], b[WI_FMT_LEN], c[WI_FMT_LEN], task[WI_FMT_NAME_LEN];
+	char a[WI_FMT_LEN], b[WI_FMT_LEN], c[WI_FMT_LEN], d[WI_FMT_LEN], task[WI_FMT_NAME_LEN];
 	struct wi_para p = { 0 };
 
 	if (w->wall_ns)
 		wi_para_add(&p,
-			    "For %s (%s of the window) a CPU idled while a task that could run there waited, waits of "
-			    "a task for its own idle CPU to switch to it included; longest "
+			    "For %s (%s of the window) a CPU idled while a task that could run there waited: %s of it "
+			    "behind another task, else for its own idle CPU to switch to it; longest "
 			    "%s: %s waited on CPU %" PRIu32 ", CPU %" PRIu32 " idled%s",
 			    wi_fmt_ns(a, sizeof(a), w->wall_ns), wi_fmt_share(b, sizeof(b), w->wall_ns, r->window_ns),
-			    wi_fmt_ns(c, sizeof(c), w->longest_ns),
+			    wi_fmt_ns(d, sizeof(d), w->behind_ns), wi_fmt_ns(c, sizeof(c), w->longest_ns),
 			    wi_fmt_task(task, sizeof(task), wi_results_name(r, w->comm), w->pid), w->waiting_cpu,
 			    w->idle_cpu, stop(r));
 	wi_para_print(&p, out, "  *", 4);

@@ -7,6 +7,7 @@
 
 #include "analyzer/base/cpumask.h"
 #include "analyzer/base/fmt.h"
+#include "analyzer/report/report.h"
 #include "analyzer/topology/topology.h"
 
 #define WIDTH 96 /* of a picture's line */
@@ -19,6 +20,23 @@ char *wi_report_cpu_list(const wakeif_word *set, uint32_t words)
 	if (text)
 		wi_mask_format(text, len + 1, set, words);
 	return text;
+}
+
+char *wi_report_unused_cpus(const struct wi_results *r)
+{
+	const struct wi_idle_table *t = &r->idle.cpu;
+	uint32_t words = wi_mask_words(t->nr ? t->row[t->nr - 1].id + 1 : 1);
+	wakeif_word *set = calloc(words, sizeof(*set));
+	char *list;
+
+	if (!set)
+		return NULL;
+	for (size_t i = 0; i < t->nr; i++)
+		if (!t->row[i].busy_ns)
+			wi_mask_set(set, t->row[i].id);
+	list = wi_report_cpu_list(set, words);
+	free(set);
+	return list;
 }
 
 bool wi_report_topology_flag(uint32_t flags, unsigned int *at, const char **name, const char **meaning)

@@ -55,6 +55,34 @@ class Text(Cli):
         self.assertIn("100 % of the decided wakeups (1 of 1) queued on a busy CPU while another was idle: 4.00 ms avoidable wait, "
                       "worst 4.00 ms wakee:101 behind waker:100, CPU 1 idle throughout (affinity assumed).", text)
 
+    def test_unused_cpus(self):
+        """Models L.6 (c): CPUs that never run anything are named, whether they have records or none; busy ones are not."""
+        t = stacked()
+        t.add(3, 1002000, "<idle>", 0, "cpu_idle: state=1 cpu_id=3")
+        trace = self.write("t.txt", t.text())
+        for topology, window, unused in (("pack:1 l3:1 core:4 pu:2", [], "4-7"), ("core:5 pu:1", [], "4"), (SMT2, [], ""),
+                                         (SMT2, ["--time", "1.002,1.004"], "1-3")):
+            j = self.json("--topology", topology, *window, trace)
+            self.assertEqual(j["quality"]["unused_cpus"], unused)
+            facts = {r["key"]: r["value"] for r in self.rows("report", "--csv", "--table", "facts", "--topology", topology, *window, trace)}
+            self.assertEqual(facts["unused_cpus"], unused)
+            text = self.ok("report", "--topology", topology, *window, trace)
+            line = re.findall(r"^unused +(.*)", text, re.M)
+            self.assertEqual(line, ["CPU%s %s never seen to run a task" % ("s" if "-" in unused else "", unused)] if unused else [])
+        t = Ftrace()
+        t.wake(0, 1000000, "waker", 100, "wakee", 101, 1)
+        t.wake(0, 1000100, "waker", 100, "wakee", 101, 1, "sched_wakeup")
+        self.assertNotIn("unused_cpus", self.json("--topology", SMT2, self.write("u.txt", t.text()))["quality"])
+
+    def test_idle_while_waiting_behind(self):
+        trace = self.write("t.txt", stacked().text())
+        i = self.json("--topology", SMT2, trace)["idle_while_waiting"]["machine"]
+        self.assertEqual((i["wall_ns"], i["behind_ns"]), (3995000, 3995000))
+        text = " ".join(self.ok("report", "--topology", SMT2, trace).split())
+        self.assertIn("waited: 4.00 ms of it behind another task", text)
+        row = self.rows("report", "--csv", "--table", "idle_while_waiting", "--topology", SMT2, trace)[-1]
+        self.assertEqual((row["scope"], row["wall_ns"], row["behind_ns"]), ("machine", "3995000", "3995000"))
+
     def test_worst_rows(self):
         for args, nr in (([], 10), (["--worst", "3"], 3), (["--worst", "15"], 15), (["-v"], 20), (["-v", "--worst", "30"], 30)):
             text = self.ok("report", *args, SCHBENCH)

@@ -23,7 +23,7 @@ def matching(left, edges):
 
 class Scope:
     def __init__(self):
-        self.wall = self.cpu = self.task = 0
+        self.wall = self.behind = self.cpu = self.task = 0
         self.begin = None  # of the present episode
         self.last = None  # its end so far
         self.names = None
@@ -47,6 +47,7 @@ class IdleWhileWaiting:
     def add(self, m, scope, a, b, waiting, idle):
         s = self.scopes[scope]
         pairs = cpu_pairs = 0
+        behind = False
         best = None
         if waiting and idle:
             for group in m.topo.groups[scope]:
@@ -59,6 +60,7 @@ class IdleWhileWaiting:
                 if not n:
                     continue
                 pairs += n
+                behind = behind or any(edges[t] and m.cpus[t.cpu].kind == "busy" for t in gw)
                 by_cpu = {}
                 for t in gw:
                     by_cpu.setdefault(t.cpu, set()).update(edges[t])
@@ -73,6 +75,8 @@ class IdleWhileWaiting:
             self.end(s)
             return
         s.wall += b - a
+        if behind:
+            s.behind += b - a
         s.cpu += cpu_pairs * (b - a)
         s.task += pairs * (b - a)
         if s.begin is None:
@@ -89,7 +93,7 @@ class IdleWhileWaiting:
         out = {}
         for scope, s in self.scopes.items():
             self.end(s)
-            r = {"wall_ns": s.wall, "cpu_ns": s.cpu, "task_ns": s.task,
+            r = {"wall_ns": s.wall, "behind_ns": s.behind, "cpu_ns": s.cpu, "task_ns": s.task,
                  "episodes": {"over_%dms" % n: sum(ns > n * MS for _, ns, _ in s.episodes) for n in (1, 10, 100)}}
             if s.episodes:
                 start, ns, (_, t, wcpu, icpu) = max(s.episodes, key=lambda e: (e[1], -e[0]))

@@ -183,14 +183,14 @@ def waiting(c, j, ns):
     iw = j["idle_while_waiting"]
     for s in SCOPES:
         x = iw[s]
-        c.rising([x["wall_ns"], x["cpu_ns"], x["task_ns"]], "idle while waiting %s: wall <= cpu <= task" % s)
+        c.rising([x["behind_ns"], x["wall_ns"], x["cpu_ns"], x["task_ns"]], "idle while waiting %s: behind <= wall <= cpu <= task" % s)
         c.that(x["wall_ns"] <= ns, "wall time within the window")
         e = x["episodes"]
         c.rising([e["over_100ms"], e["over_10ms"], e["over_1ms"]], "episodes " + s)
         c.equal("longest" in x, x["wall_ns"] > 0, "longest episode " + s)
         if "longest" in x:
             c.that(x["longest"]["ns"] <= x["wall_ns"], "longest <= wall " + s)
-    for k in ("wall_ns", "cpu_ns", "task_ns"):
+    for k in ("wall_ns", "behind_ns", "cpu_ns", "task_ns"):
         c.rising([iw[s][k] for s in SCOPES], "idle while waiting %s nests" % k)
 
 

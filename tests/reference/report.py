@@ -57,6 +57,8 @@ def analyse_events(trace, evs, topo, facts, start=None, stop=None, worst=20):
            "latency": latencies(m, decided), "missed_idle": missed.report(m, decided, worst), "idle_while_waiting": parts["wait"].report(),
            "wake_affine": affine.report(topo, decided), "idle": parts["idle"].report(decided),
            "migrations": parts["migrations"].report(len(m.finished), window), **task_table(m)}
+    if any(e.type == "sched_switch" for e in m.events):
+        out["quality"]["unused_cpus"] = topology.format_list([r["cpu"] for r in out["idle"]["cpu"] if not r["busy_ns"]])
     if total_ns:
         out["window"]["coverage"] = round(1 - parts["idle"].unknown_ns() / total_ns, 6)
     s = parts["smt"].report()

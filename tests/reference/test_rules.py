@@ -142,7 +142,25 @@ class Wakeups(unittest.TestCase):
         # 20 waits [101000,150000); in its core CPU 1 idles to 120000, in the LLC 2 and 3 idle throughout
         self.assertEqual(i["core"]["wall_ns"], 19000)
         self.assertEqual((i["llc"]["wall_ns"], i["llc"]["cpu_ns"], i["llc"]["task_ns"]), (49000, 49000, 49000))
+        self.assertEqual((i["core"]["behind_ns"], i["llc"]["behind_ns"]), (19000, 49000))  # 10 runs on CPU 0 all the time
         self.assertEqual(i["core"]["longest"], {"start_ns": 101000, "ns": 19000, "task": {"pid": 20, "comm": "t20"}, "waiting_cpu": 0, "idle_cpu": 1})
+
+    def test_waiting_for_its_own_idle_cpu(self):
+        """Enqueued on an idle CPU: until that switches, others idle; what comes meanwhile waits behind nobody that runs."""
+        b = Builder()
+        for cpu in (0, 1):
+            b.switch(100, cpu, 90 + cpu, 0)
+        b.switch(100, 3, 0, 30)
+        b.wake(100000, 3, 20, 0)
+        b.wakeup(101000, 3, 20, 0)
+        b.switch(104000, 0, 0, 20)
+        b.wake(105000, 3, 21, 0)
+        b.wakeup(106000, 3, 21, 0)
+        b.switch(116000, 0, 20, 21)
+        b.other(200000, 3)
+        i = b.report()["idle_while_waiting"]
+        self.assertEqual((i["core"]["wall_ns"], i["core"]["behind_ns"]), (3000 + 10000, 10000))
+        self.assertEqual((i["machine"]["wall_ns"], i["machine"]["behind_ns"]), (3000 + 10000, 10000))
 
     def test_half_busy_core(self):
         b = Builder()

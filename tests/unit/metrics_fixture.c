@@ -194,7 +194,7 @@ static void dump_missed(FILE *f, const struct wi_results *r)
 	for (int s = 0; s < WAKEIF_NR_SCOPES; s++) {
 		const struct wi_waste *w = &r->waste[s];
 
-		fprintf(f, "waste %s %llu %llu %llu", wi_scope_name((enum wakeif_scope)s), (ull)w->wall_ns, (ull)w->cpu_ns, (ull)w->task_ns);
+		fprintf(f, "waste %s %llu %llu %llu %llu", wi_scope_name((enum wakeif_scope)s), (ull)w->wall_ns, (ull)w->behind_ns, (ull)w->cpu_ns, (ull)w->task_ns);
 		dump_array(f, "", w->episodes, WI_NR_EPISODES);
 		if (w->longest_ns)
 			fprintf(f, " longest %llu at %llu %d=%s on %u idle %u\n", (ull)w->longest_ns, (ull)w->longest_start_ns, w->pid,
@@ -352,7 +352,7 @@ void mx_invariants(const struct wi_results *r)
 	for (int s = 0; s < WAKEIF_NR_SCOPES; s++) {
 		const struct wi_waste *w = &r->waste[s];
 
-		assert_true(w->wall_ns <= w->cpu_ns && w->cpu_ns <= w->task_ns);
+		assert_true(w->behind_ns <= w->wall_ns && w->wall_ns <= w->cpu_ns && w->cpu_ns <= w->task_ns);
 		assert_true(w->longest_ns <= w->wall_ns && w->wall_ns <= r->window_ns);
 		assert_true(w->episodes[0] >= w->episodes[1] && w->episodes[1] >= w->episodes[2]);
 		if (s)

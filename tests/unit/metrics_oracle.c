@@ -48,7 +48,7 @@ struct bounce {
 };
 
 struct waste {
-	uint64_t wall, cpu, task, longest, longest_start, begin, over[WI_NR_EPISODES];
+	uint64_t wall, behind, cpu, task, longest, longest_start, begin, over[WI_NR_EPISODES];
 	bool open;
 };
 
@@ -133,7 +133,7 @@ static uint32_t match(struct graph *g, uint32_t cpus)
 	return n;
 }
 
-static void pairs_of_group(struct mx_oracle *o, int scope, uint32_t g, uint32_t *tasks, uint32_t *cpus)
+static void pairs_of_group(struct mx_oracle *o, int scope, uint32_t g, uint32_t *tasks, uint32_t *cpus, bool *behind)
 {
 	static struct graph by_task, by_cpu;
 	int row_of_cpu[MAX_CPUS];
@@ -154,6 +154,7 @@ static void pairs_of_group(struct mx_oracle *o, int scope, uint32_t g, uint32_t 
 
 			by_task.edge[by_task.nr_left][c] = edge;
 			by_cpu.edge[row_of_cpu[w->cpu]][c] |= edge;
+			*behind |= edge && o->kind[w->cpu] == WI_CPU_BUSY;
 		}
 		by_task.nr_left++;
 	}
@@ -181,14 +182,16 @@ static void stretch_waste(struct mx_oracle *o, uint64_t from, uint64_t to)
 	for (int s = 0; s < WAKEIF_NR_SCOPES; s++) {
 		struct waste *w = &o->waste[s];
 		uint32_t tasks = 0, cpus = 0;
+		bool behind = false;
 
 		for (uint32_t g = 0; g < o->t->nr_groups[s] && o->nr_waiters; g++)
-			pairs_of_group(o, s, g, &tasks, &cpus);
+			pairs_of_group(o, s, g, &tasks, &cpus, &behind);
 		if (!tasks) {
 			end_episode(w, from);
 			continue;
 		}
 		w->wall += to - from;
+		w->behind += behind ? to - from : 0;
 		w->cpu += (to - from) * cpus;
 		w->task += (to - from) * tasks;
 		if (!w->open)
@@ -660,6 +663,7 @@ static void check_waste(struct mx_oracle *o, const struct wi_results *r)
 
 		end_episode(w, r->quality.window_end_ns);
 		SAME("wall", w->wall, r->waste[s].wall_ns);
+		SAME("behind", w->behind, r->waste[s].behind_ns);
 		SAME("cpu", w->cpu, r->waste[s].cpu_ns);
 		SAME("task", w->task, r->waste[s].task_ns);
 		SAME("longest", w->longest, r->waste[s].longest_ns);

@@ -513,6 +513,7 @@ static void rule_26_pairs(void **state)
 
 	for (int s = 0; s < WAKEIF_NR_SCOPES; s++) {
 		assert_int_equal(r->waste[s].wall_ns, 2500);
+		assert_int_equal(r->waste[s].behind_ns, 2500);
 		assert_int_equal(r->waste[s].cpu_ns, 2500);
 		assert_int_equal(r->waste[s].task_ns, 2500); /* one idle CPU */
 		assert_int_equal(r->waste[s].longest_ns, 2500);
@@ -532,6 +533,42 @@ static void rule_26_pairs(void **state)
 	assert_int_equal(r->waste[WAKEIF_LLC].wall_ns, 1500);
 	assert_int_equal(r->waste[WAKEIF_LLC].cpu_ns, 1500);
 	assert_int_equal(r->waste[WAKEIF_LLC].task_ns, 2 * 1000 + 500);
+	wi_results_free(r);
+}
+
+static void rule_26_behind(void **state)
+{
+	(void)state;
+	/*
+	 * From 2000 t200 waits for its own idle CPU 0 to switch to it while CPU 1 idles; from 2200 t201 waits there too, still behind
+	 * nobody. At 3000 t200 runs, t201 waits behind it, until CPU 0 runs it at 4000. From 5000 t202 waits on the busy CPU 2, pinned
+	 * there: no pair.
+	 */
+	wakeif_word pinned = 0x04, core = 0x0c;
+	struct wi_task_fact facts[] = { { .pid = 202, .policy = -1, .allowed = &pinned } };
+	struct tl_fixture_opts tl = { .topology = small, .oncpu_ns = 1, .facts = facts, .nr_facts = 1 };
+	const char *trace = "1000 2 302 other\n1000 3 303 other\n"
+			    "1000 0 210 switch S 0\n1000 1 211 switch S 0\n"
+			    "2000 3 303 wakeup 200 0\n2200 3 303 wakeup 201 0\n"
+			    "3000 0 0 switch R 200\n4000 0 200 switch S 201\n"
+			    "5000 3 303 wakeup 202 2\n6000 2 302 switch S 202\n7000 3 303 other\n";
+	struct wi_results *r = mx_run(&tl, NULL, trace, true);
+
+	assert_int_equal(r->waste[WAKEIF_CORE].wall_ns, 2000);
+	assert_int_equal(r->waste[WAKEIF_CORE].behind_ns, 1000);
+	assert_int_equal(r->waste[WAKEIF_MACHINE].wall_ns, 2000);
+	assert_int_equal(r->waste[WAKEIF_MACHINE].behind_ns, 1000);
+	wi_results_free(r);
+	/* Where t202 may go to CPU 3 as well, which is busy, and then to CPU 1, which idles: behind t302 in the machine, not in the core. */
+	facts[0].allowed = &core;
+	r = mx_run(&tl, NULL, trace, true);
+	assert_int_equal(r->waste[WAKEIF_MACHINE].behind_ns, 1000);
+	wi_results_free(r);
+	core = 0x0e;
+	r = mx_run(&tl, NULL, trace, true);
+	assert_int_equal(r->waste[WAKEIF_CORE].behind_ns, 1000);
+	assert_int_equal(r->waste[WAKEIF_MACHINE].wall_ns, 3000);
+	assert_int_equal(r->waste[WAKEIF_MACHINE].behind_ns, 2000);
 	wi_results_free(r);
 }
 
@@ -859,6 +896,7 @@ int main(void)
 		cmocka_unit_test(rule_18_latencies),
 		cmocka_unit_test(rule_6_window),
 		cmocka_unit_test(rule_26_pairs),
+		cmocka_unit_test(rule_26_behind),
 		cmocka_unit_test(rule_26_affinity),
 		cmocka_unit_test(rule_26_episodes),
 		cmocka_unit_test(rule_26_moved_task_waits_on),
