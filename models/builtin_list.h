@@ -3,6 +3,12 @@
  * The built-in models, in the order in which they are listed. Included with KERNEL(major, minor, model) (first kernel
  * that the model describes, ascending) and POLICY(model) (no kernel) defined.
  */
+KERNEL(2, 6, wi_model_linux_2_6_29)
+KERNEL(3, 1, wi_model_linux_3_1)
+KERNEL(3, 2, wi_model_linux_3_2)
+KERNEL(3, 3, wi_model_linux_3_4)
+KERNEL(3, 9, wi_model_linux_3_9)
+KERNEL(3, 12, wi_model_linux_3_13)
 POLICY(wi_model_prev)
 POLICY(wi_model_waker)
 POLICY(wi_model_prev_idle)

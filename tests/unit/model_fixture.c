@@ -19,7 +19,7 @@ struct model_fixture {
 	struct wi_model_spec spec;
 	struct wakeif_host host;
 	void *model;
-	uint64_t load[SLOTS], flips[SLOTS], budget[SLOTS];
+	uint64_t load[SLOTS], runnable[SLOTS], ticked[SLOTS], avg_idle[SLOTS], overlap[SLOTS], flips[SLOTS], budget[SLOTS];
 };
 
 static uint64_t cpu_load(void *ctx, uint32_t cpu)
@@ -34,10 +34,25 @@ static uint64_t nothing(void *ctx, uint32_t which)
 	return 0;
 }
 
-static uint64_t no_old_load(void *ctx, uint32_t cpu, uint32_t idx)
+static uint64_t runnable_load(void *ctx, uint32_t cpu)
+{
+	return ((struct model_fixture *)ctx)->runnable[cpu];
+}
+
+static uint64_t old_cpu_load(void *ctx, uint32_t cpu, uint32_t idx)
 {
 	(void)idx;
-	return cpu_load(ctx, cpu);
+	return ((struct model_fixture *)ctx)->ticked[cpu];
+}
+
+static uint64_t avg_idle_ns(void *ctx, uint32_t cpu)
+{
+	return ((struct model_fixture *)ctx)->avg_idle[cpu];
+}
+
+static uint64_t avg_overlap_ns(void *ctx, uint32_t slot)
+{
+	return ((struct model_fixture *)ctx)->overlap[slot];
 }
 
 static uint32_t flips(void *ctx, uint32_t slot)
@@ -89,11 +104,11 @@ struct model_fixture *model_fixture_new(const struct wakeif_topology *topo, cons
 					.wakee_flips = flips,
 					.wakee_flips_reset = flips,
 					.scan_budget = budget,
-					.runnable_load = cpu_load,
+					.runnable_load = runnable_load,
 					.queue_weight = cpu_load,
-					.old_cpu_load = no_old_load,
-					.avg_idle_ns = nothing,
-					.avg_overlap_ns = nothing,
+					.old_cpu_load = old_cpu_load,
+					.avg_idle_ns = avg_idle_ns,
+					.avg_overlap_ns = avg_overlap_ns,
 					.run_avg_ns = nothing,
 					.sleep_avg_ns = nothing,
 					.cookie = no_cookie,
@@ -199,6 +214,14 @@ struct wakeif_choice model_fixture_ask(struct model_fixture *f, const char *stat
 			pairs(v, since);
 		else if (!strcmp(word, "load"))
 			pairs(v, f->load);
+		else if (!strcmp(word, "runnable"))
+			pairs(v, f->runnable);
+		else if (!strcmp(word, "ticked"))
+			pairs(v, f->ticked);
+		else if (!strcmp(word, "avg_idle"))
+			pairs(v, f->avg_idle);
+		else if (!strcmp(word, "overlap"))
+			pairs(v, f->overlap);
 		else if (!strcmp(word, "flips"))
 			pairs(v, f->flips);
 		else if (!strcmp(word, "budget"))
