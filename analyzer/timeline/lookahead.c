@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sched_waking in the queue. */
+/* A sched_waking in the queue: one cache line. */
 struct entry {
 	struct wi_placement p;
 	uint64_t wake_ns;
-	uint64_t record; /* its number among the counted records */
+	uint32_t record; /* its number among the counted records; wraps */
 	uint32_t waker_cpu;
 	int32_t pid;
 	bool resolved;
@@ -32,9 +32,11 @@ struct wi_lookahead {
 	/* Which pids may be open, by their low 6 bits: most sched_switch events stop here. */
 	uint64_t open_filter;
 	uint16_t filter_count[64];
+	uint32_t nr_cpus;
 	uint32_t *await; /* by CPU: entry number that waits for the CPU's next record */
-	uint64_t tail_ns, records, gap_ns;
-	uint32_t types;
+	uint64_t tail_ns, gap_ns;
+	uint32_t records;
+	uint8_t seen[WI_NR_EVENT_TYPES]; /* 1: an event of this type came */
 	uint8_t switch_known;
 	bool has_waking, ended;
 };
@@ -51,6 +53,7 @@ struct wi_lookahead *wi_lookahead_new(uint32_t nr_cpus, uint64_t gap_ns, bool ha
 	la->ev = malloc(la->cap * sizeof(*la->ev));
 	la->entry = malloc(la->entry_cap * sizeof(*la->entry));
 	la->open = calloc(la->open_cap, sizeof(*la->open));
+	la->nr_cpus = nr_cpus;
 	la->await = malloc((nr_cpus + 1) * sizeof(*la->await));
 	if (!la->ev || !la->entry || !la->open || !la->await) {
 		wi_lookahead_free(la);
@@ -257,10 +260,12 @@ static bool push_waking(struct wi_lookahead *la, const struct wi_event *ev)
 }
 
 /* The next record of a waker's CPU: the kernel had chosen by then. */
-static inline void note_waker_record(struct wi_lookahead *la, const struct wi_event *ev)
+static void note_waker_record(struct wi_lookahead *la, const struct wi_event *ev)
 {
 	uint32_t number = la->await[ev->cpu];
 
+	if (ev->type == WI_EV_LOST || ev->type == WI_EV_MARKER)
+		return;
 	la->await[ev->cpu] = NO_ENTRY;
 	if (number - la->entry_head >= la->entry_count)
 		return; /* has left the queue: it was stalled */
@@ -275,94 +280,128 @@ static inline void note_waker_record(struct wi_lookahead *la, const struct wi_ev
 			e->p.dec_ns = ev->ts_ns;
 }
 
+static inline void match_wakeup(struct wi_lookahead *la, const struct wi_event *ev)
+{
+	struct open_slot *s = ev->wk.success ? open_find(la, ev->wk.pid) : NULL;
+
+	la->records++;
+	if (s)
+		resolve(la, s, ev, WI_CHOSEN_WAKEUP, (uint32_t)ev->wk.target_cpu);
+}
+
+static inline void match_migrate(struct wi_lookahead *la, const struct wi_event *ev)
+{
+	struct open_slot *s = open_find(la, ev->mig.pid);
+
+	la->records++;
+	if (s && entry_at(la, s->entry)->waker_cpu == ev->cpu)
+		resolve(la, s, ev, WI_CHOSEN_MIGRATE, (uint32_t)ev->mig.dest_cpu);
+}
+
+static inline void match_switch(struct wi_lookahead *la, const struct wi_event *ev)
+{
+	struct open_slot *s = ev->sw.prev_pid ? open_find(la, ev->sw.prev_pid) : NULL;
+
+	la->records++;
+	la->switch_known |= ev->known;
+	if (s) {
+		struct wi_placement *p = &entry_at(la, s->entry)->p;
+
+		p->switched_out = true;
+		p->blocked |= !ev->sw.preempted && ev->sw.prev_state != 'R';
+	}
+	s = ev->sw.next_pid ? open_find(la, ev->sw.next_pid) : NULL;
+	if (s)
+		resolve(la, s, ev, WI_CHOSEN_SWITCH, ev->cpu);
+}
+
 /* A sched_process_exec may rename the current task: from then on it is known by the new pid. */
 static void match_exec(struct wi_lookahead *la, const struct wi_event *ev)
 {
+	la->records++;
 	if (ev->exec.old_pid != ev->exec.pid && ev->exec.old_pid > 0)
 		resolve_none(la, ev->exec.old_pid, ev);
 }
 
-static bool match(struct wi_lookahead *la, const struct wi_event *ev)
+/* Does the machine lack this CPU? Numbers below 0 are no CPU. */
+static inline bool is_foreign(const struct wi_lookahead *la, int32_t cpu)
 {
-	struct open_slot *s;
+	return cpu >= (int32_t)la->nr_cpus;
+}
 
+enum taken { TAKEN, TAKEN_FOREIGN, TAKEN_NOMEM };
+
+/* What ev says of the wakings before it; a waking is noted itself. */
+static inline enum taken take(struct wi_lookahead *la, const struct wi_event *ev)
+{
+	if (ev->cpu >= la->nr_cpus)
+		return TAKEN_FOREIGN;
+	if (la->await[ev->cpu] != NO_ENTRY)
+		note_waker_record(la, ev);
+	la->seen[ev->type] = 1;
 	switch (ev->type) {
 	case WI_EV_SCHED_WAKING:
+		if (is_foreign(la, ev->wk.target_cpu))
+			return TAKEN_FOREIGN;
 		la->records++;
-		return ev->wk.success ? push_waking(la, ev) : true;
+		return !ev->wk.success || !la->has_waking || push_waking(la, ev) ? TAKEN : TAKEN_NOMEM;
 	case WI_EV_SCHED_WAKEUP:
-		la->records++;
-		s = ev->wk.success ? open_find(la, ev->wk.pid) : NULL;
-		if (s)
-			resolve(la, s, ev, WI_CHOSEN_WAKEUP, (uint32_t)ev->wk.target_cpu);
-		break;
-	case WI_EV_SCHED_MIGRATE_TASK:
-		la->records++;
-		s = open_find(la, ev->mig.pid);
-		if (s && entry_at(la, s->entry)->waker_cpu == ev->cpu)
-			resolve(la, s, ev, WI_CHOSEN_MIGRATE, (uint32_t)ev->mig.dest_cpu);
-		break;
-	case WI_EV_SCHED_SWITCH:
-		la->records++;
-		s = ev->sw.prev_pid ? open_find(la, ev->sw.prev_pid) : NULL;
-		if (s) {
-			struct wi_placement *p = &entry_at(la, s->entry)->p;
-
-			p->switched_out = true;
-			p->blocked |= !ev->sw.preempted && ev->sw.prev_state != 'R';
-		}
-		s = ev->sw.next_pid ? open_find(la, ev->sw.next_pid) : NULL;
-		if (s)
-			resolve(la, s, ev, WI_CHOSEN_SWITCH, ev->cpu);
-		break;
+		if (is_foreign(la, ev->wk.target_cpu))
+			return TAKEN_FOREIGN;
+		match_wakeup(la, ev);
+		return TAKEN;
 	case WI_EV_SCHED_WAKEUP_NEW:
+		if (is_foreign(la, ev->wk.target_cpu))
+			return TAKEN_FOREIGN;
 		la->records++;
 		resolve_none(la, ev->wk.pid, ev);
-		break;
+		return TAKEN;
+	case WI_EV_SCHED_MIGRATE_TASK:
+		if (is_foreign(la, ev->mig.orig_cpu) || is_foreign(la, ev->mig.dest_cpu))
+			return TAKEN_FOREIGN;
+		match_migrate(la, ev);
+		return TAKEN;
+	case WI_EV_SCHED_SWITCH:
+		match_switch(la, ev);
+		return TAKEN;
 	case WI_EV_SCHED_PROCESS_EXIT:
 		la->records++;
 		resolve_none(la, ev->exit.pid, ev);
-		break;
+		return TAKEN;
 	case WI_EV_SCHED_PROCESS_EXEC:
-		la->records++;
 		match_exec(la, ev);
-		break;
+		return TAKEN;
 	case WI_EV_SCHED_PROCESS_FORK:
 		la->records++;
-		break;
+		return TAKEN;
 	default:
-		break;
+		return TAKEN;
 	}
-	return true;
 }
 
-bool wi_lookahead_take(struct wi_lookahead *la, uint32_t n)
+int wi_lookahead_take(struct wi_lookahead *la, int nr)
 {
 	const struct wi_event *ev = &la->ev[(la->head + la->count) & (la->cap - 1)];
 
-	if (!n)
-		return true;
-	la->count += n;
-	la->tail_ns = ev[n - 1].ts_ns;
-	uint32_t types = la->types;
-	for (uint32_t i = 0; i < n; i++) {
-		types |= 1u << ev[i].type;
-		if (ev[i].type == WI_EV_SCHED_SWITCH)
-			la->switch_known |= ev[i].known;
-		if (!la->has_waking)
-			continue;
-		if (la->await[ev[i].cpu] != NO_ENTRY && ev[i].type != WI_EV_LOST && ev[i].type != WI_EV_MARKER)
-			note_waker_record(la, &ev[i]);
-		if (!match(la, &ev[i]))
-			return false;
+	for (int i = 0; i < nr; i++) {
+		enum taken t = take(la, &ev[i]);
+
+		if (__builtin_expect(t != TAKEN, 0))
+			return t == TAKEN_FOREIGN ? i : -1;
 	}
-	la->types = types;
-	return true;
+	la->count += (uint32_t)nr;
+	if (nr)
+		la->tail_ns = ev[nr - 1].ts_ns;
+	return nr;
 }
 
 uint32_t wi_lookahead_types(const struct wi_lookahead *la)
 {
-	return la->types;
+	uint32_t types = 0;
+
+	for (uint32_t t = 0; t < WI_NR_EVENT_TYPES; t++)
+		types |= (uint32_t)la->seen[t] << t;
+	return types;
 }
 
 uint8_t wi_lookahead_switch_known(const struct wi_lookahead *la)
@@ -378,7 +417,7 @@ bool wi_lookahead_push(struct wi_lookahead *la, const struct wi_event *ev)
 	if (!room)
 		return false;
 	*room = *ev;
-	return wi_lookahead_take(la, 1);
+	return wi_lookahead_take(la, 1) >= 0;
 }
 
 void wi_lookahead_end(struct wi_lookahead *la)

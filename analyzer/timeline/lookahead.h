@@ -37,12 +37,15 @@ void wi_lookahead_free(struct wi_lookahead *la);
  * Valid until the next call.
  */
 struct wi_event *wi_lookahead_room(struct wi_lookahead *la, uint32_t *max);
-/* Takes the first n events of that room into the queue (time order; every CPU < nr_cpus). false: out of memory. */
-bool wi_lookahead_take(struct wi_lookahead *la, uint32_t n);
+/*
+ * Takes the first nr events of that room into the queue (time order). Less than nr: the event with this index names a
+ * CPU >= nr_cpus, the queue cannot go on; -1: out of memory.
+ */
+int wi_lookahead_take(struct wi_lookahead *la, int nr);
 /* Types (bits WI_EV_BIT) and knowledge bits (of sched_switch events: enum wi_event_known) of all events taken so far. */
 uint32_t wi_lookahead_types(const struct wi_lookahead *la);
 uint8_t wi_lookahead_switch_known(const struct wi_lookahead *la);
-/* Both for one event that lies elsewhere. */
+/* Room and take for one event that lies elsewhere; one that names a CPU >= nr_cpus is left out. */
 bool wi_lookahead_push(struct wi_lookahead *la, const struct wi_event *ev);
 void wi_lookahead_end(struct wi_lookahead *la); /* no more events will come */
 

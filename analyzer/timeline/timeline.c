@@ -54,8 +54,8 @@ static void start(struct wi_timeline *tl)
 	}
 }
 
-/* A CPU that the event names and the topology lacks; WI_CPU_NONE if there is none. */
-static inline uint32_t foreign_cpu(const struct wi_timeline *tl, const struct wi_event *ev)
+/* The CPU that the event names and the topology lacks. */
+static uint32_t foreign_cpu(const struct wi_timeline *tl, const struct wi_event *ev)
 {
 	int64_t nr = tl->nr_cpus;
 
@@ -65,11 +65,9 @@ static inline uint32_t foreign_cpu(const struct wi_timeline *tl, const struct wi
 	case WI_EV_SCHED_WAKING:
 	case WI_EV_SCHED_WAKEUP:
 	case WI_EV_SCHED_WAKEUP_NEW:
-		return ev->wk.target_cpu >= nr ? (uint32_t)ev->wk.target_cpu : WI_CPU_NONE;
-	case WI_EV_SCHED_MIGRATE_TASK:
-		return ev->mig.orig_cpu >= nr ? (uint32_t)ev->mig.orig_cpu : ev->mig.dest_cpu >= nr ? (uint32_t)ev->mig.dest_cpu : WI_CPU_NONE;
-	default:
-		return WI_CPU_NONE;
+		return (uint32_t)ev->wk.target_cpu;
+	default: /* sched_migrate_task */
+		return (uint32_t)(ev->mig.orig_cpu >= nr ? ev->mig.orig_cpu : ev->mig.dest_cpu);
 	}
 }
 
@@ -98,12 +96,12 @@ bool wi_timeline_take(struct wi_timeline *tl, const struct wi_event *ev, int nr,
 	tl->err = err;
 	if (!tl->started)
 		start(tl);
-	for (int i = 0; i < nr; i++)
-		if (foreign_cpu(tl, &ev[i]) != WI_CPU_NONE)
-			return wi_err_at(err, WI_EREFUSED, tl->opt.trace_name ? tl->opt.trace_name : "trace", ev[i].pos,
-					 "the record names CPU %u, which the topology lacks: %s", foreign_cpu(tl, &ev[i]), tl->topo->source);
-	if (!wi_lookahead_take(tl->la, (uint32_t)nr))
+	int taken = wi_lookahead_take(tl->la, nr);
+	if (taken < 0)
 		return wi_err_nomem(err);
+	if (taken < nr)
+		return wi_err_at(err, WI_EREFUSED, tl->opt.trace_name ? tl->opt.trace_name : "trace", ev[taken].pos,
+				 "the record names CPU %u, which the topology lacks: %s", foreign_cpu(tl, &ev[taken]), tl->topo->source);
 	tl->q.types = wi_lookahead_types(tl->la);
 	return drain(tl, err);
 }
