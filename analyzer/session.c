@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "analyzer/base/cpumask.h"
+#include "analyzer/base/fmt.h"
+#include "analyzer/base/kernel.h"
 #include "analyzer/topology/markers.h"
 
 #define BATCH 1024
@@ -225,6 +227,45 @@ static void note_late_markers(struct wi_session *s, const struct wi_event *ev, i
 		s->late_markers |= is_chunk(&ev[i]);
 }
 
+/* The longest silence; looked for record by record only in batches that could hold it. */
+static void watch_silence(struct wi_session *s, const struct wi_event *ev, int n)
+{
+	uint64_t longest = s->silence.to_ns - s->silence.from_ns, prev = s->silence.seen_ns;
+
+	if (!prev)
+		prev = ev[0].ts_ns;
+	s->silence.seen_ns = ev[n - 1].ts_ns;
+	if (ev[n - 1].ts_ns - prev <= longest)
+		return;
+	for (int i = 0; i < n; prev = ev[i++].ts_ns)
+		if (ev[i].ts_ns > prev && ev[i].ts_ns - prev > longest) {
+			longest = ev[i].ts_ns - prev;
+			s->silence.from_ns = prev;
+			s->silence.to_ns = ev[i].ts_ns;
+		}
+}
+
+#define SILENCE_NS 1000000000ull
+
+/*
+ * A time stamp with a wrong bit in the first or last sub-buffer of a CPU moves it away from all others. Nothing tells
+ * that from a machine (or a filter) that was silent for so long, so it is no damage, but it is told.
+ */
+static void note_silence(struct wi_session *s)
+{
+	uint64_t longest = s->silence.to_ns - s->silence.from_ns, start = s->survey.recording_start_ns;
+	char ns[WI_FMT_LEN], from[WI_FMT_LEN], to[WI_FMT_LEN];
+	size_t len = strlen(s->note);
+
+	if (longest < SILENCE_NS || longest < (s->silence.seen_ns - start) / 2)
+		return;
+	snprintf(s->note + len, sizeof(s->note) - len,
+		 "%snothing was recorded on any CPU for %s, from %s to %s: if that cannot be, a time stamp is damaged",
+		 len ? "; " : "", wi_fmt_ns(ns, sizeof(ns), longest),
+		 wi_fmt_stamp(from, sizeof(from), s->silence.from_ns, s->o->nanoseconds),
+		 wi_fmt_stamp(to, sizeof(to), s->silence.to_ns, s->o->nanoseconds));
+}
+
 /* The main loop: events from the source, through the timeline, into the metrics. */
 static bool read_all(struct wi_session *s, struct wi_err *err)
 {
@@ -239,6 +280,7 @@ static bool read_all(struct wi_session *s, struct wi_err *err)
 		if (n <= 0)
 			break;
 		note_late_markers(s, ev, n);
+		watch_silence(s, ev, n);
 		if (!wi_timeline_take(s->timeline, ev, n, err))
 			break;
 	}
@@ -263,7 +305,7 @@ bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *want
 {
 	const char *release = wi_source_info(s->src)->kernel;
 
-	s->kernel = wi_kernel_version(release[0] ? release : s->machine.release);
+	s->kernel = wi_kernel_of(release[0] ? release : s->machine.release);
 	if (!metrics_new(s, wanted, s->kernel, err) || !timeline_new(s, s->kernel, err) || !read_all(s, err))
 		return false;
 	wi_progress_end();
@@ -273,6 +315,7 @@ bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *want
 	if (s->late_markers && !s->note[0])
 		snprintf(s->note, sizeof(s->note),
 			 "markers come late in this trace and were not used for the topology");
+	note_silence(s);
 	return s->results != NULL;
 }
 
@@ -288,7 +331,7 @@ struct wi_report wi_session_report(const struct wi_session *s)
 		.note = s->note,
 		.preempted_known = wi_timeline_quality(s->timeline)->switch_known & WI_KNOWN_PREEMPTED,
 		.has_facts = s->machine.nr_facts > 0,
-		.maybe_delayed_known = s->kernel >= wi_kernel_version("6.12"),
+		.maybe_delayed_known = s->kernel >= WI_KERNEL(6, 12),
 		.kernel_version = s->kernel,
 		.quiet_unknown = s->o->quiet_unknown,
 		.nanoseconds = s->o->nanoseconds,

@@ -24,8 +24,12 @@ struct wi_session {
 	struct wi_timeline *timeline;
 	const struct wi_results *results; /* borrowed from metrics */
 	uint64_t *filter_cpus;		  /* o->cpus in the topology's width */
-	uint32_t kernel; /* major << 16 | minor << 8; 0 unknown */
+	uint32_t kernel; /* WI_KERNEL(); 0 unknown */
 	bool late_markers;
+	struct {
+		uint64_t seen_ns;	  /* of the last record so far; 0: none */
+		uint64_t from_ns, to_ns; /* the longest time without a record of any CPU */
+	} silence;
 	char filter[256]; /* in words; "" none */
 	char note[512];	  /* for the report; "" nothing */
 };

@@ -52,15 +52,6 @@ char *wi_side_file(const char *trace, const char *const *suffixes)
 	return NULL;
 }
 
-uint32_t wi_kernel_version(const char *release)
-{
-	unsigned int major, minor;
-
-	if (sscanf(release, "%u.%u", &major, &minor) != 2 || major > 0xffff || minor > 0xff)
-		return 0;
-	return major << 16 | minor << 8;
-}
-
 /* Topology, tasks and kernel of a file tree. */
 static bool take_tree(struct wi_machine *m, const struct wi_filetree *tree, const char *name, bool topology,
 		      struct wi_err *err)

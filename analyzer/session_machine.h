@@ -2,8 +2,7 @@
 /*
  * Where the description of the traced machine comes from. Topology: --topology, else a file beside the trace, else the
  * markers in it, else a flat fallback. Tasks: markers, then the topology's capture, then the file beside the trace,
- * then
- * --tasks; a later one replaces what an earlier one said of a task.
+ * then --tasks; a later one replaces what an earlier one said of a task.
  */
 #ifndef WI_SESSION_MACHINE_H
 #define WI_SESSION_MACHINE_H
@@ -37,8 +36,5 @@ void wi_machine_fini(struct wi_machine *m);
 
 /* "web.dat.zst" -> "web.topology.tar.gz" and the like, where such a file exists; NULL: none. The caller frees it. */
 char *wi_side_file(const char *trace, const char *const *suffixes);
-
-/* KERNEL_VERSION-like major << 16 | minor << 8 of a release; 0 unknown. */
-uint32_t wi_kernel_version(const char *release);
 
 #endif

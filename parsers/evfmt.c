@@ -6,6 +6,8 @@
 
 #include <event-parse.h>
 
+#include "analyzer/base/kernel.h"
+
 /* Role of a field in its decoder. */
 enum role { NUM, NUM_OPT, NAME, TEXT, TEXT_OPT };
 
@@ -456,23 +458,10 @@ bool wi_evfmt_add(struct wi_evfmt_set *set, const char *system, const char *text
 	return true;
 }
 
-/* "6.1.0-57" -> 6 * 1000 + 1; 0 if unknown. */
-static unsigned int release_number(const char *release)
-{
-	char *end;
-	unsigned long major = strtoul(release, &end, 10), minor = 0;
-
-	if (end == release)
-		return 0;
-	if (*end == '.')
-		minor = strtoul(end + 1, NULL, 10);
-	return major < 1000 && minor < 1000 ? (unsigned int)(major * 1000 + minor) : 0;
-}
-
 void wi_evfmt_finish(struct wi_evfmt_set *set, const char *kernel_release)
 {
 	const char *fmt = set->switch_print_fmt ? set->switch_print_fmt : "";
-	unsigned int release = release_number(kernel_release);
+	uint32_t kernel = wi_kernel_of(kernel_release);
 
 	fmt += strspn(fmt, "\n");
 	if (!strncmp(fmt, "print fmt:", 10))
@@ -482,5 +471,5 @@ void wi_evfmt_finish(struct wi_evfmt_set *set, const char *kernel_release)
 	for (uint32_t raw = 0; raw < WI_STATE_CACHE; raw++)
 		set->state_cache[raw] = wi_state_decode(&set->states, raw);
 	/* 0x02 changed its meaning (irqs not supported, lazy resched); 0x80 is "bottom halves off" from 5.17 on. */
-	set->flags_mask = release && release < 5017 ? 0x7d : 0xfd;
+	set->flags_mask = kernel && kernel < WI_KERNEL(5, 17) ? 0x7d : 0xfd;
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/kernel.h"
+
 #define EXPR_MAX_DEPTH 64
 
 struct expr {
@@ -324,29 +326,32 @@ static void parse_print_fmt(const char *fmt, struct fmt_facts *f)
 	}
 }
 
-/* First kernel (as major * 1000 + minor) of each set of constants; newest last. */
+/* First kernel of each set of constants; newest last. */
 static const struct table {
-	unsigned int since;
+	uint32_t since; /* WI_KERNEL() */
 	const char letters[WI_STATE_BITS + 1];
 	uint64_t mark;
 	bool index;
 	const char *source;
 } tables[] = {
-	{ 0, "SDTtZXxKW", 0x200, false, "table 2.6.29" },   { 3009, "SDTtZXxKWP", 0x400, false, "table 3.9" },
-	{ 4002, "SDTtXZxKWPN", 0x800, false, "table 4.2" }, { 4008, "SDTtXZxKWPNn", 0x1000, false, "table 4.8" },
-	{ 4014, "SDTtXZPI", 0x1000, true, "table 4.14" },   { 4015, "SDTtXZPI", 0x100, false, "table 4.15" },
+	{ 0, "SDTtZXxKW", 0x200, false, "table 2.6.29" },
+	{ WI_KERNEL(3, 9), "SDTtZXxKWP", 0x400, false, "table 3.9" },
+	{ WI_KERNEL(4, 2), "SDTtXZxKWPN", 0x800, false, "table 4.2" },
+	{ WI_KERNEL(4, 8), "SDTtXZxKWPNn", 0x1000, false, "table 4.8" },
+	{ WI_KERNEL(4, 14), "SDTtXZPI", 0x1000, true, "table 4.14" },
+	{ WI_KERNEL(4, 15), "SDTtXZPI", 0x100, false, "table 4.15" },
 };
 
 #define NEWEST_TABLE (&tables[sizeof(tables) / sizeof(*tables) - 1])
 
 static const struct table *table_of(const char *release)
 {
-	unsigned int major, minor;
+	uint32_t kernel = wi_kernel_of(release);
 	const struct table *t = NEWEST_TABLE;
 
-	if (!release || sscanf(release, "%4u.%3u", &major, &minor) != 2)
+	if (!kernel)
 		return t;
-	while (t->since > major * 1000 + minor)
+	while (t->since > kernel)
 		t--;
 	return t;
 }

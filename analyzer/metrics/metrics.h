@@ -46,7 +46,7 @@ struct wi_wakeup_verdict {
 struct wi_metrics_opts {
 	const struct wakeif_topology *topology; /* borrowed */
 	struct wi_names *names;			/* borrowed: the timeline's */
-	uint32_t kernel_version; /* major << 16 | minor << 8; 0 unknown: SCHED_IDLE-only CPUs do not count as idle */
+	uint32_t kernel_version; /* WI_KERNEL(); 0 unknown: SCHED_IDLE-only CPUs do not count as idle */
 	uint32_t worst_n;	 /* rows of worst[]; 0: 20 */
 	uint32_t max_tasks;	 /* task rows kept in each order; 0: 1024 */
 	enum wi_smt_group smt_group;

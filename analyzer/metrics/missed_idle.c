@@ -3,6 +3,7 @@
  * Missed idle (METRICS, rules 21 to 25): what idled at the decision instant while the wakee was put elsewhere, and what
  * that cost. The missed CPU is watched from the decision on: it is on a list of its CPU until it stops being idle.
  */
+#include "analyzer/base/kernel.h"
 #include "analyzer/metrics/priv.h"
 
 static const enum wakeif_scope wide_scope[WI_NR_WIDE] = {
@@ -17,7 +18,7 @@ bool m_missed_init(struct wi_metrics *m)
 	uint32_t words = m->lay.words + 1;
 
 	s->r.max_worst = s->max_worst = m->opt.worst_n ? m->opt.worst_n : 20;
-	s->sched_idle_rule = m->opt.kernel_version >= KERNEL_5_4;
+	s->sched_idle_rule = m->opt.kernel_version >= WI_KERNEL(5, 4);
 	s->idle_core = calloc(words, sizeof(*s->idle_core));
 	s->idle = calloc(words, sizeof(*s->idle));
 	s->scratch_cand = calloc(words, sizeof(*s->scratch_cand));

@@ -14,7 +14,6 @@
 
 #define NONE UINT32_MAX
 #define m_rare __attribute__((noinline, cold)) /* off the path of most events */
-#define KERNEL_5_4 (5u << 16 | 4u << 8)
 
 /* ---- layout.c: the topology as the metrics need it ---- */
 

@@ -9,6 +9,7 @@
 #include <tracefs.h>
 #include <unistd.h>
 
+#include "analyzer/base/kernel.h"
 #include "analyzer/record/btf.h"
 
 #define PROBE_TYPES (TRACEFS_DYNEVENT_KPROBE | TRACEFS_DYNEVENT_KRETPROBE)
@@ -48,9 +49,9 @@ bool wi_probes_remove(const struct wi_tracefs *fs, struct wi_err *err)
 /* Before 5.11 select_task_rq_fair(p, prev_cpu, sd_flag, wake_flags). */
 static bool has_sd_flag(const char *release)
 {
-	unsigned major = 0, minor = 0;
+	uint32_t kernel = wi_kernel_of(release);
 
-	return sscanf(release, "%u.%u", &major, &minor) == 2 && (major < 5 || (major == 5 && minor < 11));
+	return kernel && kernel < WI_KERNEL(5, 11);
 }
 
 static void refuse(struct wi_probes *p, const char *function, int error)

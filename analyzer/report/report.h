@@ -28,7 +28,7 @@ struct wi_report {
 	bool preempted_known;	   /* the format tells preemption from blocking */
 	bool has_facts;		   /* affinity and policy of tasks came with the trace or from a side file */
 	bool maybe_delayed_known;  /* the kernel is one that delays dequeues (6.12+) */
-	uint32_t kernel_version;   /* major << 16 | minor << 8; 0 unknown */
+	uint32_t kernel_version;   /* WI_KERNEL(); 0 unknown */
 	bool quiet_unknown;	   /* --quiet-cpus=unknown */
 	bool nanoseconds, verbose; /* -t, -v */
 	uint32_t worst;		   /* --worst: rows of the lists of waits in text; 0: the writer's choice */

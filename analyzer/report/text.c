@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzer/base/cpumask.h"
+#include "analyzer/base/kernel.h"
 #include "analyzer/base/utf8.h"
 #include "analyzer/report/text_priv.h"
 #include "analyzer/report/topology.h"
@@ -348,7 +349,7 @@ static void add_policies(struct wi_para *p, const struct wi_report *rep)
 	if (!all)
 		return;
 	wi_para_add(p, "known for %" PRIu64 " of %" PRIu64 " task%s that ran", t->policy_known, all, wi_text_s(all));
-	if (t->policy_unknown && (!rep->kernel_version || rep->kernel_version >= (5 << 16 | 4 << 8)))
+	if (t->policy_unknown && (!rep->kernel_version || rep->kernel_version >= WI_KERNEL(5, 4)))
 		wi_para_add(p, "; on kernels >= 5.4 the others are taken as not SCHED_IDLE");
 }
 

@@ -217,7 +217,7 @@ struct wi_timeline_opts {
 	uint64_t start_ns, stop_ns; /* user's window; 0 and UINT64_MAX: the recording's */
 	uint64_t oncpu_ns;	    /* a task woken this soon after it blocked may still be on its CPU (rule 17, ONCPU); 0: 5000 */
 	bool quiet_unknown;	    /* --quiet-cpus=unknown */
-	uint32_t kernel_version;    /* KERNEL_VERSION-like (major << 16 | minor << 8); 0 unknown */
+	uint32_t kernel_version;    /* WI_KERNEL(); 0 unknown */
 };
 
 struct wi_timeline *wi_timeline_new(const struct wi_timeline_opts *opts, const struct wi_timeline_observer *obs, struct wi_err *err);

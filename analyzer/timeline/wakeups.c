@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/kernel.h"
 #include "analyzer/timeline/internal.h"
-
-#define KERNEL_6_12 (6u << 16 | 12u << 8)
 
 static struct open_wakeup *slot_take(struct wi_timeline *tl)
 {
@@ -200,7 +199,7 @@ static bool maybe_delayed(const struct wi_timeline *tl, const struct open_wakeup
 	const struct wi_wakeup *w = &o->w;
 	const struct cpu *prev = w->pub.prev_cpu < tl->nr_cpus ? &tl->cpu[w->pub.prev_cpu] : NULL;
 
-	return prev && tl->opt.kernel_version >= KERNEL_6_12 && !o->placement.by_migrate && o->placement.enq_record_cpu == w->pub.waker_cpu &&
+	return prev && tl->opt.kernel_version >= WI_KERNEL(6, 12) && !o->placement.by_migrate && o->placement.enq_record_cpu == w->pub.waker_cpu &&
 	       o->state_at_wake == WI_TASK_BLOCKED && o->blocked_ns_at_wake != WI_TIME_UNKNOWN && prev->nr_fair > 0 &&
 	       prev->fair_since_ns <= o->blocked_ns_at_wake;
 }

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/kernel.h"
+
 #define SD_BASE (WAKEIF_SD_BALANCE_NEWIDLE | WAKEIF_SD_BALANCE_EXEC | WAKEIF_SD_BALANCE_FORK | WAKEIF_SD_WAKE_AFFINE)
 #define MAX_LEVELS TOPO_MAX_DOMAINS
 
@@ -144,16 +146,16 @@ static bool make_levels(struct make *m, struct levels *l)
 {
 	const struct wakeif_topology *t = m->t;
 	const uint32_t llc = SD_BASE | WAKEIF_SD_SHARE_LLC | WAKEIF_SD_PREFER_SIBLING;
-	const uint32_t outer = kernel_before(m, 5010) ? 125 : 117;
+	const uint32_t outer = kernel_before(m, WI_KERNEL(5, 10)) ? 125 : 117;
 	bool llc_known =
 		m->raw->has_cache_info || !m->raw->x86; /* x86 takes nothing as shared without cache information */
-	const char *node_name = m->raw->x86 && nodes_in_package(t) ? "NODE" : kernel_before(m, 6007) ? "DIE" : "PKG";
+	const char *node_name = m->raw->x86 && nodes_in_package(t) ? "NODE" : kernel_before(m, WI_KERNEL(6, 7)) ? "DIE" : "PKG";
 
 	l->nr = 0;
 	if (!add_level(m, l, "SMT", llc | WAKEIF_SD_SHARE_CPUCAPACITY, 110, t->group[WAKEIF_CORE], t->span[WAKEIF_CORE],
 		       t->nr_groups[WAKEIF_CORE]))
 		return false;
-	if (!kernel_before(m, 5016) && llc_known &&
+	if (!kernel_before(m, WI_KERNEL(5, 16)) && llc_known &&
 	    !add_level(m, l, "CLS", llc, 117, t->group[WAKEIF_CLUSTER], t->span[WAKEIF_CLUSTER],
 		       t->nr_groups[WAKEIF_CLUSTER]))
 		return false;

@@ -5,6 +5,7 @@
 #include <hwloc.h>
 #include <stdlib.h>
 
+#include "analyzer/base/kernel.h"
 #include "analyzer/topology/raw.h"
 
 /*
@@ -160,7 +161,7 @@ static bool fill(struct topo_raw *raw, hwloc_topology_t h, const char *name, str
 		wi_mask_set(raw->present, (uint32_t)c);
 	const char *release = hwloc_obj_get_info_by_name(root, "OSRelease"),
 		   *arch = hwloc_obj_get_info_by_name(root, "Architecture");
-	raw->kernel = release ? topo_kernel_number(release) : 0;
+	raw->kernel = wi_kernel_of(release);
 	raw->x86 = arch && (!strcmp(arch, "x86_64") || !strcmp(arch, "i686"));
 	return fill_distances(raw, h, err);
 }

@@ -98,12 +98,3 @@ struct topo_read_domain *topo_read_domain(struct topo_raw *raw, uint32_t cpu, ui
 		r->nr = level + 1;
 	return &r->domain[level];
 }
-
-uint32_t topo_kernel_number(const char *release)
-{
-	unsigned major, minor;
-
-	if (sscanf(release, "%4u.%4u", &major, &minor) != 2 || major < 2 || major > 999 || minor > 999)
-		return 0;
-	return major * 1000 + minor;
-}

@@ -50,7 +50,7 @@ struct topo_raw {
 	uint32_t *dist;
 
 	/* What decides how this kernel builds its domains. 0 = not known: as the newest. */
-	uint32_t kernel; /* major * 1000 + minor */
+	uint32_t kernel; /* WI_KERNEL() */
 	bool x86;
 	uint32_t reclaim_distance; /* node_reclaim_distance */
 
@@ -73,9 +73,6 @@ void topo_note(struct topo_raw *raw, const char *fmt, ...) __attribute__((format
 
 /* Domain lists of CPU cpu, to be filled; allocates raw->read on first use. NULL: out of memory or too deep. */
 struct topo_read_domain *topo_read_domain(struct topo_raw *raw, uint32_t cpu, uint32_t level);
-
-/* "6.1.0-57-amd64" -> 6001; 0 if it is no release. */
-uint32_t topo_kernel_number(const char *release);
 
 /* Checks, repairs, numbers and lays out. source is copied. NULL: err set. */
 const struct wakeif_topology *topo_build(struct topo_raw *raw, const char *source, struct wi_err *err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/kernel.h"
 #include "analyzer/topology/arena.h"
 #include "analyzer/topology/filetree.h"
 #include "analyzer/topology/raw.h"
@@ -211,7 +212,7 @@ const struct wi_sysinfo *wi_sysinfo_from_tree(const struct wi_filetree *tree, st
 		wi_err_nomem(err);
 		goto fail;
 	}
-	p->kernel = topo_kernel_number(p->release);
+	p->kernel = wi_kernel_of(p->release);
 	p->numa_balancing = number_of(tree, "proc/sys/kernel/numa_balancing");
 	p->autogroup = number_of(tree, "proc/sys/kernel/sched_autogroup_enabled");
 	p->hz = tick_hz(tree);

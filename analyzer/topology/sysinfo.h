@@ -27,7 +27,7 @@ struct wi_sysinfo {
 	const char *features;	/* "GENTLE_FAIR_SLEEPERS START_DEBIT NO_NEXT_BUDDY ..." in the kernel's order */
 	const char *preempt;	/* "none", "voluntary", "full", "lazy" as in effect */
 	const char *smt;	/* smt/control: "on", "off", "forceoff", "notsupported" */
-	uint32_t kernel;	/* major * 1000 + minor, 0 unknown */
+	uint32_t kernel;	/* WI_KERNEL(), 0 unknown */
 	bool x86, amd_zen;	/* known to be; false = no or not known */
 	int32_t numa_balancing; /* value of the sysctl */
 	int32_t autogroup;

@@ -12,6 +12,7 @@
 #include <hwloc.h>
 
 #include "analyzer/base/cpumask.h"
+#include "analyzer/base/kernel.h"
 #include "analyzer/topology/sysinfo.h"
 #include "tests/unit/topo_fixture.h"
 
@@ -342,7 +343,7 @@ static void system_facts(void **state)
 	const struct wi_sysinfo *info = wi_sysinfo_from_tree(tree, &err);
 	assert_non_null(info);
 	assert_string_equal(info->release, "6.1.0-57-amd64");
-	assert_int_equal(info->kernel, 6001);
+	assert_int_equal(info->kernel, WI_KERNEL(6, 1));
 	assert_string_equal(info->cmdline, "quiet nokaslr");
 	assert_string_equal(info->preempt, "full");
 	assert_string_equal(info->smt, "on");
