@@ -500,7 +500,7 @@ static uint64_t host_sleep_avg(void *ctx, uint32_t slot)
 	return l ? l->sleep_avg_ns : 0;
 }
 
-void wi_estimates_host_for(struct wi_estimates *e, uint32_t needs, struct wakeif_host *h)
+void wi_estimates_host(struct wi_estimates *e, struct wakeif_host *h)
 {
 	h->size = sizeof(*h);
 	h->kernel_version = e->kernel;
@@ -513,7 +513,8 @@ void wi_estimates_host_for(struct wi_estimates *e, uint32_t needs, struct wakeif
 	h->cpu_runnable = host_cpu_runnable;
 	h->task_load = host_task_load;
 	h->task_util = host_task_util;
-	h->wakee_flips = needs & WAKEIF_NEED_FLIPS_RESET ? host_flips_reset : host_flips;
+	h->wakee_flips = host_flips;
+	h->wakee_flips_reset = host_flips_reset;
 	h->scan_budget = host_scan_budget;
 	h->runnable_load = host_runnable_load;
 	h->queue_weight = host_queue_weight;
@@ -522,9 +523,4 @@ void wi_estimates_host_for(struct wi_estimates *e, uint32_t needs, struct wakeif
 	h->avg_overlap_ns = host_avg_overlap;
 	h->run_avg_ns = host_run_avg;
 	h->sleep_avg_ns = host_sleep_avg;
-}
-
-void wi_estimates_host(struct wi_estimates *e, struct wakeif_host *h)
-{
-	wi_estimates_host_for(e, e->needs, h);
 }

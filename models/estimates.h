@@ -48,12 +48,8 @@ void wi_estimates_wakeup(struct wi_estimates *e, const struct wakeif_wakeup *w);
 /* false: memory ran out on the way and what was told since is missing; err set. To be asked at the end. */
 bool wi_estimates_ok(const struct wi_estimates *e, struct wi_err *err);
 
-/*
- * Fills every field of *host but say, cookie and nr_idle_states, which are the caller's (they are left as they are).
- * needs: of the model that gets it; FLIPS_RESET decides which flips it sees.
- */
-void wi_estimates_host_for(struct wi_estimates *e, uint32_t needs, struct wakeif_host *host);
-void wi_estimates_host(struct wi_estimates *e, struct wakeif_host *host); /* with all needs of the estimates */
+/* Fills every field of *host but say, cookie and nr_idle_states, which are the caller's and are left as they are. */
+void wi_estimates_host(struct wi_estimates *e, struct wakeif_host *host);
 
 /* What opts.caller was, from the ctx that a host function (say, cookie) is called with. */
 void *wi_estimates_caller(void *host_ctx);
