@@ -192,10 +192,46 @@ static void set_time(struct wi_estimates *e, uint64_t now_ns)
 		next_jiffies(e);
 }
 
+static uint32_t answer_bucket(uint64_t ns)
+{
+	uint32_t octave = ns > 3 ? 63 - (uint32_t)__builtin_clzll(ns) : 2;
+
+	return 4 * octave + ((uint32_t)(ns >> (octave - 2)) & 3);
+}
+
+/* Upper end of a bucket. */
+static uint64_t bucket_ns(uint32_t b)
+{
+	return (uint64_t)(4 + b % 4 + 1) << (b / 4 - 2);
+}
+
+static void answered(struct est_answers *a, uint64_t ns)
+{
+	uint64_t above = 0;
+	uint32_t b = 4 * 64;
+
+	a->count[answer_bucket(ns)]++;
+	if (++a->nr > 64 && a->nr % 64)
+		return;
+	while (b > 8 && above * 20 <= a->nr)
+		above += a->count[--b];
+	a->late_ns = bucket_ns(b);
+}
+
+/* The first wakeup that was sent to a CPU in its idle time is answered by the end of that. */
+static void placed(struct wi_estimates *e, const struct wakeif_happening *h)
+{
+	if (h->cpu < e->topo->nr_cpus && e->cpu[h->cpu].idle && !e->cpu[h->cpu].placed_ns)
+		e->cpu[h->cpu].placed_ns = h->now_ns;
+}
+
 static void cpu_idles(struct wi_estimates *e, uint32_t c, bool idle)
 {
 	if (c >= e->topo->nr_cpus)
 		return;
+	if (!idle && e->cpu[c].idle && e->cpu[c].placed_ns)
+		answered(&e->answers, e->now_ns - e->cpu[c].placed_ns);
+	e->cpu[c].placed_ns = 0;
 	e->cpu[c].idle = idle;
 	if (idle)
 		e->cpu[c].avg_idle.idle_ns = e->now_ns;
@@ -303,6 +339,7 @@ void wi_estimates_happened(struct wi_estimates *e, const struct wakeif_happening
 			est_load_tick(e, h->cpu);
 		return;
 	case WAKEIF_PLACED:
+		placed(e, h);
 		return;
 	default:
 		break;

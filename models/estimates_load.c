@@ -11,18 +11,37 @@ static bool tracked(const struct wi_estimates *e, uint32_t cpu)
 	return cpu < e->topo->nr_cpus;
 }
 
+/*
+ * The last tick that is assumed to have been served on a CPU; 0: none. Where CPUs stand still at times (virtual ones of
+ * a busy host), ticks are as late as answers to wakeups are.
+ */
+static uint64_t last_tick(const struct wi_estimates *e, const struct est_cpu *cpu)
+{
+	uint64_t late = e->answers.late_ns;
+
+	if (cpu->curr == NONE || e->ticks_recorded)
+		return 0;
+	if (e->now_ns - e->jiffy_ns >= late)
+		return e->jiffy_ns;
+	late = (late - (e->now_ns - e->jiffy_ns) + e->tick_ns - 1) / e->tick_ns * e->tick_ns;
+	return e->jiffy_ns > late ? e->jiffy_ns - late : 0;
+}
+
 void est_load_sync_cpu(struct wi_estimates *e, uint32_t c)
 {
 	struct est_cpu *cpu = &e->cpu[c];
+	uint64_t tick = last_tick(e, cpu);
 
-	if (cpu->curr != NONE && !e->ticks_recorded && e->jiffy_ns > cpu->pelt.last_ns)
-		wi_pelt_update_cpu(&cpu->pelt, e->jiffy_ns);
+	if (tick > cpu->pelt.last_ns)
+		wi_pelt_update_cpu(&cpu->pelt, tick);
 }
 
 void est_load_sync_task(struct wi_estimates *e, struct est_task *t)
 {
-	if (t->running && !e->ticks_recorded && e->jiffy_ns > t->pelt.last_ns)
-		wi_pelt_update_task(&t->pelt, e->jiffy_ns, true, true);
+	uint64_t tick = t->running ? last_tick(e, &e->cpu[t->cpu]) : 0;
+
+	if (tick > t->pelt.last_ns)
+		wi_pelt_update_task(&t->pelt, tick, true, true);
 }
 
 void est_load_tick(struct wi_estimates *e, uint32_t c)

@@ -24,11 +24,19 @@ struct est_task {
 
 struct est_cpu {
 	struct wi_pelt_cpu pelt;
-	uint32_t curr; /* slot of the fair task that runs; NONE */
-	bool idle;     /* swapper is current */
+	uint64_t placed_ns; /* a wakeup was sent here while it idled; 0: none since it began to idle */
+	uint32_t curr;	    /* slot of the fair task that runs; NONE */
+	bool idle;	    /* swapper is current */
 	uint64_t old_load[NR_OLD_LOADS];
 	uint64_t old_jiffy; /* up to which old_load counts */
 	struct wi_avg_idle avg_idle;
+};
+
+/* How long idle CPUs take to answer a wakeup: counts by quarter octave. */
+struct est_answers {
+	uint32_t count[4 * 64];
+	uint32_t nr;
+	uint64_t late_ns; /* one in twenty takes longer */
 };
 
 struct wi_estimates {
@@ -37,7 +45,8 @@ struct wi_estimates {
 	uint64_t seed;
 	void *caller;
 	uint64_t now_ns, first_ns;
-	uint64_t tick_ns;	  /* length of a jiffy */
+	uint64_t tick_ns; /* length of a jiffy */
+	struct est_answers answers;
 	uint64_t jiffy, jiffy_ns; /* the present one and its beginning */
 	bool started, failed, ticks_recorded;
 	bool loads, budgets; /* of needs */

@@ -14,7 +14,7 @@ struct cpu {
 	uint32_t llc, core;
 	int32_t nr; /* tasks queued */
 	bool idle, known;
-	bool counted; /* in nr_busy: it was busy at a tick and has not gone idle since */
+	bool counted; /* in nr_busy: it was busy at its last tick */
 };
 
 struct llc {
@@ -31,7 +31,7 @@ struct wi_scan_budget {
 	const struct wakeif_topology *topo;
 	struct wi_scan_budget_host host;
 	uint32_t hz;
-	uint32_t nr_idle, nr_known; /* CPUs */
+	uint32_t nr_idle, nr_known, nr_counted; /* CPUs */
 	struct cpu *cpu;
 	struct llc *llc;
 };
@@ -117,6 +117,7 @@ static void count_busy(struct wi_scan_budget *b, struct cpu *cpu, bool busy)
 		return;
 	cpu->counted = busy;
 	b->llc[cpu->llc].nr_busy += busy ? 1 : UINT32_MAX;
+	b->nr_counted += busy ? 1 : UINT32_MAX;
 }
 
 void wi_scan_budget_idle(struct wi_scan_budget *b, uint32_t c, bool idle)
@@ -131,8 +132,6 @@ void wi_scan_budget_idle(struct wi_scan_budget *b, uint32_t c, bool idle)
 		return;
 	cpu->idle = idle;
 	b->nr_idle += idle ? 1 : UINT32_MAX;
-	if (idle)
-		count_busy(b, cpu, false);
 }
 
 void wi_scan_budget_queue(struct wi_scan_budget *b, uint32_t c, int delta)
@@ -213,28 +212,42 @@ static void balance(struct wi_scan_budget *b, uint32_t c, uint64_t jiffy)
 		cpu->interval_ms *= 2;
 }
 
-void wi_scan_budget_tick(struct wi_scan_budget *b, uint64_t jiffy, uint64_t now_ns)
+/* A tick that finds the CPU busy counts it as such; the first that finds it idle is its last, and balances it. */
+static bool tick(struct wi_scan_budget *b, uint32_t c, uint64_t jiffy, uint64_t now_ns)
 {
-	bool kick = false;
+	struct cpu *cpu = &b->cpu[c];
 
-	if (b->nr_idle == b->nr_known) /* no tick anywhere */
-		return;
+	if (cpu->idle && !cpu->counted)
+		return false;
+	count_busy(b, cpu, !cpu->idle);
+	if (cpu->idle)
+		b->host.decay(b->host.ctx, c, now_ns);
+	balance(b, c, jiffy);
+	return !cpu->idle && (cpu->nr >= 2 || (cpu->llc != UINT32_MAX && b->llc[cpu->llc].nr_busy > 1));
+}
+
+/* On behalf of the CPUs whose tick is off. */
+static void balance_idle(struct wi_scan_budget *b, uint64_t jiffy, uint64_t now_ns)
+{
 	for (uint32_t c = 0; c < b->topo->nr_cpus; c++) {
-		struct cpu *cpu = &b->cpu[c];
-
-		if (!cpu->known || cpu->idle)
-			continue;
-		count_busy(b, cpu, true);
-		if (cpu->nr >= 2 || (cpu->llc != UINT32_MAX && b->llc[cpu->llc].nr_busy > 1))
-			kick = true;
-		balance(b, c, jiffy);
-	}
-	for (uint32_t c = 0; kick && b->nr_idle && c < b->topo->nr_cpus; c++) {
 		if (!b->cpu[c].known || !is_idle(&b->cpu[c]))
 			continue;
 		b->host.decay(b->host.ctx, c, now_ns);
 		balance(b, c, jiffy);
 	}
+}
+
+void wi_scan_budget_tick(struct wi_scan_budget *b, uint64_t jiffy, uint64_t now_ns)
+{
+	bool kick = false;
+
+	if (b->nr_idle == b->nr_known && !b->nr_counted) /* no tick anywhere */
+		return;
+	for (uint32_t c = 0; c < b->topo->nr_cpus; c++)
+		if (b->cpu[c].known && tick(b, c, jiffy, now_ns))
+			kick = true;
+	if (kick && b->nr_idle)
+		balance_idle(b, jiffy, now_ns);
 }
 
 uint32_t wi_scan_budget_get(const struct wi_scan_budget *b, uint32_t llc, uint32_t *min, uint32_t *max)

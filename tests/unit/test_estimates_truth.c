@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The estimates against what kernel probes recorded: every full recording of the corpus goes through the timeline into
- * the estimates, and at each decision each value is compared with the kernel's own. WAKEIF_CALIB=1 prints the figures by
- * recording. Skipped where the corpus is not there.
+ * the estimates, and at each decision each value is compared with the kernel's own. WAKEIF_CALIB=1 prints the figures
+ * by recording. Skipped where the corpus is not there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -20,6 +21,7 @@
 #include "analyzer/topology/topology.h"
 #include "models/estimates_priv.h"
 #include "parsers/source.h"
+#include "tests/unit/share.h"
 
 #define MAX_CPUS 64
 #define MAX_LLCS 8
@@ -30,8 +32,10 @@ struct truth {
 	int32_t pid, waker;
 	uint32_t cpu, prev, flags, ncpus, mask, ret;
 	uint32_t util, load, flips, weight;
+	int32_t policy;
+	uint64_t lut_ns; /* of the wakee's last update, on the run queue's clock */
 	uint64_t uest, this_eff, prev_eff;
-	bool has_eff, wide_known, wide;
+	bool has_eff, sync, wide_known, wide;
 	uint32_t llc_first[MAX_LLCS], nr_idle_scan[MAX_LLCS], nr_busy[MAX_LLCS], nr_llcs;
 	uint32_t nr_rq;
 	struct {
@@ -93,8 +97,27 @@ struct figures {
 	uint64_t joined, missing;
 };
 
+/* Latest changes of a CPU's idle state: the kernel's answers are of its entry into the decision, a little earlier. */
+#define HISTORY 32
+struct history {
+	uint64_t t[HISTORY];
+	bool idle[HISTORY];
+	uint32_t nr;
+};
+
+/* A task set to the kernel's own values at one decision, to see where one sleep and one run on the same CPU take it. */
+#define MAX_SHADOWS 8192
+struct shadow {
+	struct wi_pelt_task pelt;
+	uint64_t run_ns, ran_ns; /* its run began; length of the one before its last sleep */
+	uint32_t nr_runs;
+	bool set, queued;
+};
+
 struct run {
-	const char *name;
+	struct shadow *shadow;
+	uint64_t clock_ns; /* what the trace's clock is ahead of the run queues' */
+	struct history history[MAX_CPUS];
 	struct wi_timeline *tl;
 	struct wi_estimates *est;
 	struct wakeif_host host;
@@ -102,7 +125,6 @@ struct run {
 	struct truth *truth;
 	size_t nr_truth;
 	struct figures *f;
-	struct step { int32_t pid; uint32_t cpu; uint64_t t; } *last; /* by pid % 4096: previous decision of the task */
 };
 
 static char *read_zst(const char *path)
@@ -156,12 +178,15 @@ static bool parse_truth(char *line, struct truth *t)
 	t->ncpus = (uint32_t)atoi(col[7]);
 	t->mask = (uint32_t)strtoul(col[8], NULL, 0);
 	t->flips = (uint32_t)atoi(col[10]);
+	t->policy = atoi(col[13]);
 	t->util = (uint32_t)atoi(col[14]);
 	t->uest = strtoull(col[15], NULL, 0);
 	t->load = (uint32_t)atoi(col[16]);
+	t->lut_ns = strtoull(col[17], NULL, 10);
 	t->weight = (uint32_t)(atoi(col[18]) / 1024);
 	t->wide_known = t->cpu != t->prev && (t->mask >> t->cpu & 1) && t->flags == (t->flags & 0x18);
 	t->wide = *col[19] == '-';
+	t->sync = *col[21] == '1';
 	t->has_eff = *col[22] != '-';
 	t->this_eff = strtoull(col[22], NULL, 10);
 	t->prev_eff = strtoull(col[23], NULL, 10);
@@ -177,8 +202,8 @@ static bool parse_truth(char *line, struct truth *t)
 		uint32_t c = t->nr_rq;
 
 		if (sscanf(p, "%u:%u:%u:%u:%u:%u:%u:%u:%u:%d:%u:%llu", &t->rq[c].nr, &t->rq[c].h_nr, &t->rq[c].idle_nr,
-			   &t->rq[c].pending, &t->rq[c].load, &t->rq[c].util, &t->rq[c].est, &t->rq[c].runnable, &t->rq[c].cap,
-			   &t->rq[c].curr, &t->rq[c].flips, &clock) != 12)
+			   &t->rq[c].pending, &t->rq[c].load, &t->rq[c].util, &t->rq[c].est, &t->rq[c].runnable,
+			   &t->rq[c].cap, &t->rq[c].curr, &t->rq[c].flips, &clock) != 12)
 			break;
 		t->rq[c].clock = clock;
 	}
@@ -209,6 +234,11 @@ static void load_truth(struct run *r, const char *folder)
 	while ((line = strsep(&rest, "\n")) && *line && r->nr_truth <= max)
 		r->nr_truth += parse_truth(line, &r->truth[r->nr_truth]);
 	free(text);
+	r->clock_ns = UINT64_MAX;
+	for (size_t i = 0; i < r->nr_truth; i++)
+		for (uint32_t c = 0; c < r->truth[i].nr_rq; c++)
+			if (r->truth[i].ts_ns - r->truth[i].rq[c].clock < r->clock_ns)
+				r->clock_ns = r->truth[i].ts_ns - r->truth[i].rq[c].clock;
 	qsort(r->truth, r->nr_truth, sizeof(*r->truth), by_waking);
 }
 
@@ -250,7 +280,21 @@ static bool load_says_waker(const struct run *r, const struct wakeif_wakeup *w, 
 	return th < pv + sync;
 }
 
-static void compare_cpus(struct run *r, const struct truth *t, const struct wakeif_view *v, const struct wakeif_wakeup *w)
+static bool idle_at(const struct run *r, uint32_t c, uint64_t t, bool now)
+{
+	const struct history *h = &r->history[c];
+
+	for (uint32_t i = h->nr; i && i + HISTORY > h->nr; i--) {
+		uint32_t k = (i - 1) % HISTORY;
+
+		if (h->t[k] <= t)
+			return h->idle[k];
+		now = !h->idle[k];
+	}
+	return now;
+}
+
+static void compare_cpus(struct run *r, const struct truth *t, const struct wakeif_view *v)
 {
 	struct figures *f = r->f;
 	const struct wakeif_host *h = &r->host;
@@ -259,14 +303,8 @@ static void compare_cpus(struct run *r, const struct truth *t, const struct wake
 		struct est_cpu *cpu = &r->est->cpu[c];
 		bool kernel_idle = !t->rq[c].nr && !t->rq[c].curr && !t->rq[c].pending;
 
-		if (!wi_mask_test(v->unknown, c) && !(c == w->waker_cpu))
-			count(&f->idle, wi_mask_test(v->idle, c) == kernel_idle);
-		if (getenv("WAKEIF_CALIB_CPU")) {
-			uint64_t before = cpu->pelt.last_ns;
-			uint64_t l = h->cpu_load(h->ctx, c);
-			printf("C %llu %llu %u %d %d %u %u %lld %lld %lld %llu %u %llu %u\n", (unsigned long long)t->ts_ns, (unsigned long long)w->now_ns, c, (int)wi_mask_test(v->idle, c), (int)kernel_idle, cpu->pelt.nr, t->rq[c].h_nr,
-			  (long long)(t->ts_ns - t->rq[c].clock), (long long)(w->now_ns - before), (long long)(w->now_ns - cpu->pelt.last_ns), (unsigned long long)l, t->rq[c].load, (unsigned long long)cpu->pelt.util_avg, t->rq[c].util);
-		}
+		if (!wi_mask_test(v->unknown, c))
+			count(&f->idle, idle_at(r, c, t->ts_ns, wi_mask_test(v->idle, c)) == kernel_idle);
 		add_value(&f->cpu_load, (double)h->cpu_load(h->ctx, c) - t->rq[c].load);
 		add_value(&f->cpu_util, (double)cpu->pelt.util_avg - t->rq[c].util);
 		add_value(&f->cpu_runnable, (double)cpu->pelt.runnable_avg - t->rq[c].runnable);
@@ -291,9 +329,6 @@ static void compare_budget(struct run *r, const struct truth *t)
 		count(&f->budget1, v <= t->nr_idle_scan[i] + 1 && v + 1 >= t->nr_idle_scan[i]);
 		count(&f->budget_range, t->nr_idle_scan[i] >= lo && t->nr_idle_scan[i] <= hi);
 		count(&f->busy, wi_scan_budget_nr_busy(r->est->budget, g) == t->nr_busy[i]);
-		if (getenv("WAKEIF_CALIB_BUDGET"))
-			printf("%llu %u model %u [%u %u] busy %u truth %u busy %u\n", (unsigned long long)t->ts_ns, g, v, lo, hi,
-			       wi_scan_budget_nr_busy(r->est->budget, g), t->nr_idle_scan[i], t->nr_busy[i]);
 	}
 }
 
@@ -301,11 +336,11 @@ static void compare(struct run *r, const struct truth *t, const struct wakeif_wa
 {
 	struct figures *f = r->f;
 	const struct est_task *p = &r->est->task[w->wakee_task];
-	uint32_t uest = (uint32_t)(t->uest >> 32) > ((uint32_t)t->uest & 0x7fffffff) ? (uint32_t)(t->uest >> 32) :
-										       ((uint32_t)t->uest & 0x7fffffff);
+	uint32_t uest = (uint32_t)(t->uest >> 32) > ((uint32_t)t->uest & 0x7fffffff) ? (uint32_t)(t->uest >> 32)
+										     : ((uint32_t)t->uest & 0x7fffffff);
 
 	f->joined++;
-	compare_cpus(r, t, wi_timeline_view(r->tl), w);
+	compare_cpus(r, t, wi_timeline_view(r->tl));
 	compare_budget(r, t);
 	add_value(&f->task_load, (double)r->host.task_load(r->host.ctx, w->wakee_task) - t->load);
 	add_value(&f->task_util, (double)p->pelt.util_avg - t->util);
@@ -313,9 +348,58 @@ static void compare(struct run *r, const struct truth *t, const struct wakeif_wa
 	count(&f->flips, r->host.wakee_flips(r->host.ctx, w->wakee_task) == t->flips);
 	if (t->wide_known)
 		count(&f->wide, wide(r->host.wakee_flips(r->host.ctx, w->waker_task),
-				     r->host.wakee_flips(r->host.ctx, w->wakee_task), r->topo->llc_size[w->waker_cpu]) == t->wide);
+				     r->host.wakee_flips(r->host.ctx, w->wakee_task),
+				     r->topo->llc_size[w->waker_cpu]) == t->wide);
 	if (t->has_eff)
-		count(&f->weight, load_says_waker(r, w, t->flags & 0x10) == (t->this_eff < t->prev_eff));
+		if (t->has_eff)
+			count(&f->weight, load_says_waker(r, w, t->sync) == (t->this_eff < t->prev_eff));
+}
+
+static void shadow_happened(struct run *r, const struct wakeif_happening *h)
+{
+	struct shadow *s = h->task < MAX_SHADOWS ? &r->shadow[h->task] : NULL;
+
+	if (!s)
+		return;
+	if (h->type == WAKEIF_TASK_SLEEPS) {
+		s->ran_ns = h->now_ns - s->run_ns;
+		return; /* the kernel says when it was accounted for, see compare_step() */
+	}
+	if (h->type == WAKEIF_TASK_RUNS) {
+		s->run_ns = h->now_ns;
+		s->nr_runs++;
+	}
+	if (!s->set)
+		return;
+	wi_pelt_update_task(&s->pelt, h->now_ns, s->queued, false);
+	if (h->type == WAKEIF_TASK_ENQUEUED)
+		s->queued = true;
+	else if (h->type != WAKEIF_TASK_RUNS)
+		s->set = false; /* preempted, moved, or lost sight of */
+}
+
+/* Only from the end of a run in which a period ended to the next: else the averages are behind what was summed up. */
+static void compare_step(struct run *r, const struct truth *t, const struct wi_wakeup *w)
+{
+	struct shadow *s = w->pub.wakee_task < MAX_SHADOWS ? &r->shadow[w->pub.wakee_task] : NULL;
+
+	if (!s)
+		return;
+	if (s->set && s->nr_runs == 1 && s->ran_ns > WI_PELT_UNIT * WI_PELT_UNIT) {
+		wi_pelt_update_task(&s->pelt, t->lut_ns + r->clock_ns, true, true);
+		add_value(&r->f->step_util, (double)s->pelt.util_avg - t->util);
+		add_value(&r->f->step_load, ((double)s->pelt.load_avg - t->load) * 1024 / t->weight);
+	}
+	s->pelt = r->est->task[w->pub.wakee_task].pelt;
+	s->nr_runs = 0;
+	s->queued = false;
+	s->set = w->chosen_cpu == w->pub.prev_cpu && t->weight && s->ran_ns > WI_PELT_UNIT * WI_PELT_UNIT;
+	s->pelt.weight = t->weight;
+	s->pelt.last_ns = t->lut_ns + r->clock_ns;
+	s->pelt.util_avg = t->util;
+	s->pelt.load_avg = t->load;
+	s->pelt.util_sum = t->util * wi_pelt_divider(s->pelt.contrib);
+	s->pelt.load_sum = t->weight ? t->load * wi_pelt_divider(s->pelt.contrib) / t->weight : 0;
 }
 
 static void decided(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
@@ -328,29 +412,64 @@ static void decided(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 	if (w->pub.class_ != WAKEIF_SELECT)
 		return;
 	t = find_truth(r, &w->pub);
-	if (t)
+	if (t) {
 		compare(r, t, &w->pub);
-	else
+		compare_step(r, t, w);
+	} else {
 		r->f->missing++;
+	}
+}
+
+static void idle_changed(void *ctx, uint64_t now_ns, uint32_t c, bool idle)
+{
+	struct history *h = &((struct run *)ctx)->history[c];
+
+	h->t[h->nr % HISTORY] = now_ns;
+	h->idle[h->nr++ % HISTORY] = idle;
 }
 
 static void happened(void *ctx, const struct wakeif_happening *h)
 {
 	wi_estimates_happened(((struct run *)ctx)->est, h);
+	if (h->type >= WAKEIF_TASK_ENQUEUED && h->type <= WAKEIF_TASK_RENICED)
+		shadow_happened(ctx, h);
 }
 
-static struct wi_task_fact *facts_of(const struct wi_tasks *tasks, const struct wakeif_topology *topo)
+static int by_pid(const void *a, const void *b)
 {
-	struct wi_task_fact *f = calloc(tasks->nr + 1, sizeof(*f));
+	const struct wi_task_fact *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* Of the tasks listed before the recording, and the policies of those that came later, as a complete side file would
+ * say. */
+static struct wi_task_fact *facts_of(const struct run *r, const struct wi_tasks *tasks, size_t *nr)
+{
+	struct wi_task_fact *f = calloc(tasks->nr + r->nr_truth + 1, sizeof(*f));
+	size_t n = 0, m = 0;
 
 	assert_non_null(f);
 	for (uint32_t i = 0; i < tasks->nr; i++) {
 		const struct wi_task_entry *t = &tasks->task[i];
 
-		f[i] = (struct wi_task_fact){ .pid = t->tid, .policy = t->policy == WAKEIF_POLICY_UNKNOWN ? -1 : t->policy, .nice = t->nice };
-		if (t->allowed && t->allowed_words >= topo->nr_words)
-			f[i].allowed = t->allowed;
+		f[n] = (struct wi_task_fact){ .pid = t->tid,
+					      .policy = t->policy == WAKEIF_POLICY_UNKNOWN ? -1 : t->policy,
+					      .nice = t->nice };
+		if (t->allowed && t->allowed_words >= r->topo->nr_words)
+			f[n].allowed = t->allowed;
+		n++;
 	}
+	for (size_t i = 0; i < r->nr_truth; i++)
+		if (!wi_tasks_find(tasks, r->truth[i].pid) && r->truth[i].policy)
+			f[n++] = (struct wi_task_fact){ .pid = r->truth[i].pid,
+							.policy = r->truth[i].policy,
+							.nice = INT32_MIN };
+	qsort(f, n, sizeof(*f), by_pid);
+	for (size_t i = 0; i < n; i++)
+		if (!i || f[i].pid != f[m - 1].pid)
+			f[m++] = f[i];
+	*nr = m;
 	return f;
 }
 
@@ -359,14 +478,17 @@ static void feed(struct run *r, struct wi_source *src, struct wi_err *err)
 	int max, n;
 	struct wi_event *ev;
 
-	while ((ev = wi_timeline_room(r->tl, &max)) && (n = wi_source_next_batch(src, ev, max < 1024 ? max : 1024, err)) > 0)
+	while ((ev = wi_timeline_room(r->tl, &max)) &&
+	       (n = wi_source_next_batch(src, ev, max < 1024 ? max : 1024, err)) > 0)
 		assert_true(wi_timeline_take(r->tl, ev, n, err));
 	assert_true(wi_timeline_finish(r->tl, err));
 }
 
 static void replay(struct run *r, const char *folder)
 {
-	struct wi_timeline_observer obs = { .ctx = r, .decision = decided, .happened = happened };
+	struct wi_timeline_observer obs = {
+		.ctx = r, .decision = decided, .idle_changed = idle_changed, .happened = happened
+	};
 	struct wi_open_opts open = { 0 };
 	struct wi_names *names = wi_names_new();
 	struct wi_survey survey;
@@ -385,13 +507,23 @@ static void replay(struct run *r, const char *folder)
 	assert_non_null(src);
 	assert_true(wi_survey(src, &survey, &err));
 
-	struct wi_task_fact *facts = facts_of(tasks, r->topo);
+	size_t nr_facts;
+	struct wi_task_fact *facts = facts_of(r, tasks, &nr_facts);
 	uint32_t kernel = strstr(folder, "/612") ? 6u << 16 | 12u << 8 : 6u << 16 | 1u << 8;
-	struct wi_timeline_opts to = { .topology = r->topo, .names = names, .trace_name = path, .survey = &survey, .facts = facts,
-				       .nr_facts = tasks->nr, .stop_ns = UINT64_MAX, .kernel_version = kernel };
-	struct wi_estimates_opts eo = { .topology = r->topo, .kernel_version = kernel,
+	struct wi_timeline_opts to = { .topology = r->topo,
+				       .names = names,
+				       .trace_name = path,
+				       .survey = &survey,
+				       .facts = facts,
+				       .nr_facts = nr_facts,
+				       .stop_ns = UINT64_MAX,
+				       .kernel_version = kernel };
+	struct wi_estimates_opts eo = { .topology = r->topo,
+					.kernel_version = kernel,
 					.needs = WAKEIF_NEED_LOAD | WAKEIF_NEED_FLIPS | WAKEIF_NEED_SCAN_BUDGET };
 
+	r->shadow = calloc(MAX_SHADOWS, sizeof(*r->shadow));
+	assert_non_null(r->shadow);
 	r->est = wi_estimates_new(&eo, &err);
 	assert_non_null(r->est);
 	wi_estimates_host(r->est, &r->host);
@@ -408,25 +540,51 @@ static void replay(struct run *r, const char *folder)
 	wi_names_free(names);
 	wi_topology_free(r->topo);
 	free(r->truth);
+	free(r->shadow);
+}
+
+static void print_quantiles(const char *what, struct quantiles *q)
+{
+	if (q->nr)
+		printf("  %-13s %8zu  5 %%: %6.0f  25 %%: %6.0f  50 %%: %6.0f  75 %%: %6.0f  95 %%: %6.0f\n", what,
+		       q->nr, quantile(q, 0.05), quantile(q, 0.25), quantile(q, 0.5), quantile(q, 0.75),
+		       quantile(q, 0.95));
+}
+
+static void print_share(const char *what, const struct share *s)
+{
+	if (s->all)
+		printf("  %-13s %8llu  %6.2f %%\n", what, (unsigned long long)s->all, percent(s));
 }
 
 static void print(const char *name, struct figures *f)
 {
-	printf("%-24s %6llu/%llu load %5.0f %5.0f %5.0f | util %5.0f %5.0f %5.0f | est %4.0f %4.0f | p.load %5.0f %5.0f p.util %5.0f %5.0f | uest %5.1f | weight %5.1f of %llu | budget %5.1f 1: %5.1f in %5.1f busy %5.1f | idle %6.2f | flips %5.1f wide %6.2f of %llu\n",
-	       name, (unsigned long long)f->joined, (unsigned long long)f->missing, quantile(&f->cpu_load, 0.05),
-	       quantile(&f->cpu_load, 0.5), quantile(&f->cpu_load, 0.95), quantile(&f->cpu_util, 0.05), quantile(&f->cpu_util, 0.5),
-	       quantile(&f->cpu_util, 0.95), quantile(&f->cpu_est, 0.05), quantile(&f->cpu_est, 0.95), quantile(&f->task_load, 0.05),
-	       quantile(&f->task_load, 0.95), quantile(&f->task_util, 0.05), quantile(&f->task_util, 0.95), percent(&f->est_equal),
-	       percent(&f->weight), (unsigned long long)f->weight.all, percent(&f->budget), percent(&f->budget1),
-	       percent(&f->budget_range), percent(&f->busy), percent(&f->idle), percent(&f->flips), percent(&f->wide),
-	       (unsigned long long)f->wide.all);
+	printf("%s: %llu decisions compared, %llu without a line of truth\n", name, (unsigned long long)f->joined,
+	       (unsigned long long)f->missing);
+	print_quantiles("cpu load", &f->cpu_load);
+	print_quantiles("cpu util", &f->cpu_util);
+	print_quantiles("cpu runnable", &f->cpu_runnable);
+	print_quantiles("cpu util_est", &f->cpu_est);
+	print_quantiles("task load", &f->task_load);
+	print_quantiles("task util", &f->task_util);
+	print_quantiles("step util", &f->step_util);
+	print_quantiles("step load", &f->step_load);
+	print_share("util_est +-5", &f->est_equal);
+	print_share("load compare", &f->weight);
+	print_share("budget", &f->budget);
+	print_share("budget +-1", &f->budget1);
+	print_share("in its range", &f->budget_range);
+	print_share("nr_busy", &f->busy);
+	print_share("idle", &f->idle);
+	print_share("wakee flips", &f->flips);
+	print_share("wide", &f->wide);
 }
 
 static const char *const recordings[] = {
-	"61-nosmt4-hb-pipe-full", "61-nosmt4-schbench-full", "61-numa16-cpuset-full", "61-numa16-hb-pipe-full",
-	"61-numa16-mix-full", "61-numa16-pp-N-full", "61-smt8-forks-full", "61-smt8-hb-pipe-full", "61-smt8-overload-full",
-	"61-smt8-perfpipe-full", "61-smt8-policies-full", "61-smt8-schbench-full", "61-smt8-schedidle-full",
-	"612-smt8-hb-pipe-full", "612-smt8-perfpipe-full", "612-smt8-policies-full",
+	"61-nosmt4-hb-pipe-full", "61-nosmt4-schbench-full", "61-numa16-cpuset-full",  "61-numa16-hb-pipe-full",
+	"61-numa16-mix-full",	  "61-numa16-pp-N-full",     "61-smt8-forks-full",     "61-smt8-hb-pipe-full",
+	"61-smt8-overload-full",  "61-smt8-perfpipe-full",   "61-smt8-policies-full",  "61-smt8-schbench-full",
+	"61-smt8-schedidle-full", "612-smt8-hb-pipe-full",   "612-smt8-perfpipe-full", "612-smt8-policies-full",
 };
 
 static void free_figures(struct figures *f)
@@ -462,33 +620,61 @@ static void pool(struct figures *to, const struct figures *f)
 	to->missing += f->missing;
 }
 
+static void at_least(const char *what, const struct share *s, double bar)
+{
+	if (percent(s) < bar)
+		fail_msg("%s: %.2f %% of %llu, not %.2f", what, percent(s), (unsigned long long)s->all, bar);
+}
+
+static void add_quantiles(struct quantiles *to, const struct quantiles *q)
+{
+	for (size_t i = 0; i < q->nr; i++)
+		add_value(to, (double)q->v[i]);
+}
+
 static void against_the_kernel(void **state)
 {
 	const char *shared = getenv("WAKEIF_SHARED"), *only = getenv("WAKEIF_CALIB_ONLY");
 	struct figures all[2] = { 0 };
+	char folder[500];
 
 	(void)state;
-	if (!shared)
-		shared = "../shared";
-	for (size_t i = 0; i < sizeof(recordings) / sizeof(*recordings); i++) {
-		struct figures f = { 0 };
-		struct run r = { .name = recordings[i], .f = &f };
-		char folder[500];
+	snprintf(folder, sizeof(folder), "%s/corpus", shared ? shared : "../shared");
+	if (access(folder, R_OK)) {
+		print_message("skipped: no recordings in %s\n", folder);
+		skip();
+	}
+	for (size_t i = 0; i < sizeof(recordings) / sizeof(*recordings); i += test_share_step()) {
+		struct figures f = { 0 }, *sum = &all[recordings[i][2] == '2'];
+		struct run r = { .f = &f };
 
 		if (only && !strstr(recordings[i], only))
 			continue;
-		snprintf(folder, sizeof(folder), "%s/corpus/%s", shared, recordings[i]);
+		snprintf(folder, sizeof(folder), "%s/corpus/%s", shared ? shared : "../shared", recordings[i]);
 		load_truth(&r, folder);
 		replay(&r, folder);
 		if (getenv("WAKEIF_CALIB"))
 			print(recordings[i], &f);
-		pool(&all[recordings[i][2] == '2'], &f);
+		pool(sum, &f);
+		add_quantiles(&sum->step_util, &f.step_util);
+		add_quantiles(&sum->step_load, &f.step_load);
 		free_figures(&f);
 	}
 	if (getenv("WAKEIF_CALIB")) {
 		print("all 6.1", &all[0]);
 		print("all 6.12", &all[1]);
 	}
+	if (!only && test_share_percent() == 100) {
+		at_least("load compare", &all[0].weight, 90);
+		at_least("nr_idle_scan", &all[0].budget, 81);
+		at_least("nr_idle_scan +-1", &all[0].budget1, 97);
+		at_least("idle state", &all[0].idle, 98.5);
+		at_least("wake_wide", &all[0].wide, 98.7);
+		assert_true(all[0].joined > 70000);
+		assert_true(quantile(&all[0].step_util, 0.05) >= -5 && quantile(&all[0].step_util, 0.95) <= 5);
+	}
+	free_figures(&all[0]);
+	free_figures(&all[1]);
 }
 
 int main(void)
