@@ -3,6 +3,7 @@
 #   make                      build/wakeif
 #   make deps demo            install packages, build, report on samples/
 #   make deps check           install packages, build and run the tests
+#   make deps check-full      the long tests as well: clang, sanitizers, an emulated guest
 #   make SAN=address,undefined check
 
 MAKEFLAGS += --no-builtin-rules
@@ -29,7 +30,7 @@ O ?= build$(if $(VARIANT),/$(VARIANT))
 # Packages: run time and build, then what the tests use.
 PKGS_BUILD := gcc make pkg-config libtraceevent-dev libtracefs-dev libtracecmd-dev libhwloc-dev libarchive-dev libzstd-dev zlib1g-dev libjansson-dev
 PKGS_CHECK := trace-cmd zstd xz-utils bzip2 gzip python3 libcmocka-dev hwloc util-linux git jq
-PKGS_FULL := clang-14 libclang-rt-14-dev linux-perf valgrind qemu-system-x86 busybox-static cpio rt-tests
+PKGS_FULL := clang-14 libclang-rt-14-dev linux-perf qemu-system-x86 busybox-static cpio rt-tests
 PC_MODULES := libtraceevent libtracefs libtracecmd hwloc libarchive libzstd zlib jansson
 
 # pkg-config is asked when a rule needs it, not when this file is read: "make deps check" starts without it.
@@ -99,38 +100,51 @@ $(O)/tests/peer_%: $(O)/obj/tests/bench/peer_%.o $(O)/libwakeif.a
 .PHONY: programs tests-built bench-built
 programs: $(O)/wakeif
 tests-built: $(O)/wakeif $(TEST_BIN) $(GEN_BIN) $(FUZZ_BIN)
+	@rm -f $(filter-out $(TEST_BIN) $(FUZZ_BIN),$(wildcard $(O)/tests/test_* $(O)/tests/fuzz_*)) # of sources that are gone
 bench-built: $(O)/wakeif $(GEN_BIN) $(BENCH_BIN)
 
-# "check" after "deps" also under -j: an order-only prerequisite when both are goals, and everything that needs
-# pkg-config runs in a sub-make.
+# "check" after "deps" also under -j: goals with a sub-make run one after another as they are named (two sub-makes would write
+# the same objects), and everything that needs pkg-config runs in a sub-make, which is parallel.
+ifneq ($(filter deps demo check check-full bench fuzz coverage clean,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
 DEPS_FIRST := $(if $(filter deps,$(MAKECMDGOALS)),deps)
 
 # Sub-makes use all CPUs unless a -j was given, which they then inherit.
 SUBMAKE = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
+# What root builds in somebody else's tree ("sudo make deps demo") stays theirs to build on.
+HAND_OVER = if [ $$(id -u) = 0 ] && [ -d build ]; then chown -R --reference=Makefile build; fi
+
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
+APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends
 deps:
 	@missing=""; for p in $(PKGS_BUILD) $(PKGS_CHECK) $(if $(filter check-full fuzz,$(MAKECMDGOALS)),$(PKGS_FULL)); do \
 		[ "$$(dpkg-query -W -f='$${db:Status-Status}' $$p 2>/dev/null)" = installed ] || missing="$$missing $$p"; done; \
-	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; fi
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	command -v apt-get >/dev/null || { echo "deps: no apt-get here; needed is what these Debian packages hold:$$missing" >&2; exit 1; }; \
+	echo "deps: installing$$missing"; \
+	$(SUDO) apt-get update -qq && $(SUDO) env $(APT_INSTALL) $$missing >/dev/null
 
 demo: | $(DEPS_FIRST)
 	@$(MAKE) $(SUBMAKE) programs
+	@$(HAND_OVER)
 	@O=$(O) tests/demo.sh
 
+RUN_TESTS = O=$(O) WAKEIF_INSTRUMENTED=$(if $(SAN)$(COVERAGE),1) tests/run.sh $(1); status=$$?; $(HAND_OVER); exit $$status
 check: | $(DEPS_FIRST)
 	@$(MAKE) $(SUBMAKE) tests-built WERROR=1
-	@O=$(O) tests/run.sh check
+	@$(call RUN_TESTS,check)
 
 check-full: | $(DEPS_FIRST)
 	@$(MAKE) $(SUBMAKE) tests-built WERROR=1
-	@O=$(O) tests/run.sh full
+	@$(call RUN_TESTS,full)
 
 bench: | $(DEPS_FIRST)
 	@$(MAKE) $(SUBMAKE) bench-built
 	@O=$(O) tests/bench/run.sh
 
-fuzz:
+fuzz: | $(DEPS_FIRST)
 	@$(MAKE) $(SUBMAKE) CC=clang-14 SAN=address,undefined,fuzzer-no-link O=build/fuzz tests-built-fuzz
 	@O=build/fuzz tests/fuzz/run.sh
 
@@ -140,7 +154,7 @@ $(O)/fuzz/%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/libwakeif.a
 	@mkdir -p $(@D)
 	$(CC) -fsanitize=address,undefined,fuzzer -o $@ $^ $(ALL_LIBS)
 
-coverage:
+coverage: | $(DEPS_FIRST)
 	@$(MAKE) $(SUBMAKE) COVERAGE=1 OPT='-O0 -g' check
 	@O=build/coverage tests/coverage.sh
 
@@ -150,7 +164,7 @@ install: all
 
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/wakeif $(DESTDIR)$(includedir)/wakeif/wakeif_model.h
-	-rmdir $(DESTDIR)$(includedir)/wakeif
+	[ ! -d $(DESTDIR)$(includedir)/wakeif ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(includedir)/wakeif
 
 clean:
 	rm -rf build

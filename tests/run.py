@@ -6,8 +6,9 @@
   fuzz corpora      $O/tests/fuzz_*, each replays tests/fuzz/corpus/NAME/: one case a target
   Python            tests/reference/test_*.py and tests/cli/test_*.py: unittest files, or programs that end with "N passed, N failed"
   layers            tests/layers.py
-  the same C tests under AddressSanitizer and UBSan, built beside ("check" of a plain build), and the damage runs in "full"
-  lab               "full" only: tests/lab/record_e2e.sh, recordings in an emulated guest
+  the same C tests under AddressSanitizer and UBSan, built beside ("check" of a plain build)
+  "full" only       more rounds in the Python tests (WAKEIF_FULL), the C tests built by clang, the command line under sanitizers, and
+                    tests/lab/record_e2e.sh: recordings in an emulated guest
 
 The last line is "N passed, N failed", with ", N skipped" where something was. Nothing passed, or anything failed: exit status 1.
 """
@@ -24,11 +25,12 @@ O = os.environ["O"]
 JOBS = 2
 # Percentage of the random rounds and of the lists that the sanitized programs do in "check" (tests/unit/share.h); the plain ones do all.
 SANITIZED_SHARE = 25
-TIMEOUT_S = 1500
+FULL = sys.argv[1:2] == ["full"]
+TIMEOUT_S = 3600 if FULL else 1500
 LAB_TIMEOUT_S = 3000  # three attempts to boot and use an emulated guest
 FAILURE_LINES = 200
-FULL = sys.argv[1:2] == ["full"]
-SANITIZED = any(v in os.path.basename(O) for v in ("san", "fuzz", "coverage"))
+# Of a build that is instrumented itself, no second one is made.
+INSTRUMENTED = bool(os.environ.get("WAKEIF_INSTRUMENTED"))
 
 
 class Result:
@@ -90,10 +92,10 @@ def fuzz(path, label):
     return r
 
 
-def python(path):
+def python(path, label=""):
     with open(path, encoding="utf-8") as f:
         is_unittest = re.search(r"^(import|from) unittest", f.read(), re.M)
-    return counting(os.path.relpath(path, ROOT), [sys.executable, os.path.join(ROOT, "tests", "pyrun.py"), path] if is_unittest else [sys.executable, path])
+    return counting(label + os.path.relpath(path, ROOT), [sys.executable, os.path.join(ROOT, "tests", "pyrun.py"), path] if is_unittest else [sys.executable, path])
 
 
 def program(path):
@@ -172,28 +174,35 @@ def run_all(jobs):
         return list(pool.map(timed, jobs))
 
 
-def python_tests():
+def python_tests(label="", but=()):
     found = glob.glob(os.path.join(ROOT, "tests", "reference", "test_*.py")) + glob.glob(os.path.join(ROOT, "tests", "cli", "test_*.py"))
-    # The long one first, so that the other worker has something to do meanwhile.
-    return [(python, p) for p in sorted(found, key=lambda p: (not p.endswith("test_reference.py"), p))]
+    # The long ones first, so that the other worker has something to do meanwhile.
+    long = ("test_attack.py", "test_damage.py", "test_reference.py")
+    by_name = {os.path.basename(p): p for p in sorted(found)}
+    names = sorted((n for n in by_name if n not in but), key=lambda n: long.index(n) if n in long else -1, reverse=True)
+    return [(python, by_name[n], label) for n in names]
 
 
 def main():
+    if FULL:
+        os.environ["WAKEIF_FULL"] = "1"
     results = run_all([(script, "layers", [sys.executable, os.path.join(ROOT, "tests", "layers.py")])] + c_tests(O, ""))
     san = os.path.join(O, "san-address-undefined")
-    if not SANITIZED:
+    if not INSTRUMENTED:
         results.append(timed((build, "with sanitizers", "SAN=address,undefined", "OPT=-O1 -g", "O=" + san, "tests-built")))
         if not results[-1].failed:
             results += run_all(c_tests(san, "san "))
     results += run_all(python_tests())
     if FULL:
-        os.environ["WAKEIF_FULL"] = "1"
+        clang = os.path.join(O, "clang-14")
+        results.append(timed((build, "with clang", "CC=clang-14", "O=" + clang, "tests-built")))
+        if not results[-1].failed:
+            results += run_all(c_tests(clang, "clang "))
         results.append(timed((program, os.path.join("tests", "lab", "record_e2e.sh"))))
-        results.append(timed((build, "with clang", "CC=clang-14", "O=" + os.path.join(O, "clang-14"), "tests-built")))
-        results += run_all(c_tests(os.path.join(O, "clang-14"), "clang "))
-        if not SANITIZED:
+        if not INSTRUMENTED:
+            # The reference compares numbers, the harness itself runs no program: sanitizers add nothing to these.
             os.environ["O"] = san
-            results += run_all([j for j in python_tests() if "test_cli" in j[1] or "test_damage" in j[1]])
+            results += run_all(python_tests("san ", but=("test_reference.py", "test_rules.py", "test_harness.py")))
     passed, failed, skipped = (sum(getattr(r, k) for r in results) for k in ("passed", "failed", "skipped"))
     bad = [r.name for r in results if r.failed]
     if bad:

@@ -19,7 +19,7 @@ class Harness(unittest.TestCase):
     def setUp(self):
         self.root = tempfile.mkdtemp(prefix="wakeif-harness-")
         self.addCleanup(shutil.rmtree, self.root, True)
-        for folder in ("tests/cli", "tests/reference", "doc", "analyzer/base", "parsers", "obj-san/tests"):
+        for folder in ("tests/cli", "tests/reference", "doc", "analyzer/base", "parsers", "obj/tests"):
             os.makedirs(os.path.join(self.root, folder))
         for name in ("tests/run.sh", "tests/run.py", "tests/pyrun.py", "tests/layers.py"):
             shutil.copy(os.path.join(ROOT, name), os.path.join(self.root, name))
@@ -34,27 +34,27 @@ class Harness(unittest.TestCase):
         os.chmod(path, mode)
 
     def run_all(self):
-        """(status, last line) of the harness on the fake tree; its object folder counts as sanitized, so nothing is built"""
-        p = subprocess.run(["sh", "tests/run.sh", "check"], cwd=self.root, env={**os.environ, "O": "obj-san"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        """(status, last line) of the harness on the fake tree; its object folder counts as instrumented, so nothing is built"""
+        p = subprocess.run(["sh", "tests/run.sh", "check"], cwd=self.root, env={**os.environ, "O": "obj", "WAKEIF_INSTRUMENTED": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.text = p.stdout.decode()
         return p.returncode, self.text.splitlines()[-1]
 
     def test_counts(self):
         self.write("tests/cli/test_good.py", GOOD)
         self.write("tests/cli/test_program.py", PROGRAM % (0, 0))
-        self.write("obj-san/tests/test_unit", TAP % ("not ok 2 # SKIP b\\nok 3 - c", 0), 0o755)
+        self.write("obj/tests/test_unit", TAP % ("not ok 2 # SKIP b\\nok 3 - c", 0), 0o755)
         self.assertEqual(self.run_all(), (0, "8 passed, 0 failed, 3 skipped"))
         self.assertIn("no machine", self.text)
 
     def test_failures(self):
         self.write("tests/cli/test_bad.py", BAD)
         self.write("tests/cli/test_program.py", PROGRAM % (2, 1))
-        self.write("obj-san/tests/test_unit", TAP % ("not ok 2 - b\\nok 3 - c", 1), 0o755)
+        self.write("obj/tests/test_unit", TAP % ("not ok 2 - b\\nok 3 - c", 1), 0o755)
         self.assertEqual(self.run_all(), (1, "7 passed, 5 failed, 1 skipped"))
         self.assertIn("AssertionError: 1 != 2", self.text)
 
     def test_crash_of_a_unit_program(self):
-        self.write("obj-san/tests/test_unit", "#!/bin/sh\necho 1..3; echo 'ok 1 - a'; kill -SEGV $$\n", 0o755)
+        self.write("obj/tests/test_unit", "#!/bin/sh\necho 1..3; echo 'ok 1 - a'; kill -SEGV $$\n", 0o755)
         status, last = self.run_all()
         self.assertEqual((status, last), (1, "2 passed, 2 failed"))
 
@@ -68,7 +68,7 @@ class Harness(unittest.TestCase):
         self.assertEqual(self.run_all()[0], 1)
 
     def test_empty_fuzz_corpus(self):
-        self.write("obj-san/tests/fuzz_x", "#!/bin/sh\nexit 0\n", 0o755)
+        self.write("obj/tests/fuzz_x", "#!/bin/sh\nexit 0\n", 0o755)
         self.assertEqual(self.run_all(), (1, "1 passed, 1 failed"))
         os.makedirs(os.path.join(self.root, "tests/fuzz/corpus/x"))
         self.write("tests/fuzz/corpus/x/a", "a")
