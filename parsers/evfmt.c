@@ -218,6 +218,48 @@ static bool plain_field(const char *line, size_t len)
 	return p == end;
 }
 
+static uint32_t name_hash(const char *system, const char *name, size_t len)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *system; system++)
+		h = (h ^ (uint8_t)*system) * 16777619u;
+	h = (h ^ '/') * 16777619u;
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (uint8_t)name[i]) * 16777619u;
+	return (h & ~1u) | 2u;
+}
+
+static const char *wanted_by_hash(uint32_t hash)
+{
+	for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++)
+		if (name_hash(wants[i].system, wants[i].name, strlen(wants[i].name)) == hash)
+			return wants[i].name;
+	return "an event";
+}
+
+bool wi_evfmt_claim_id(struct wi_evfmt_set *set, const char *system, const char *head, size_t len, const char *path,
+		       uint64_t offset, struct wi_err *err)
+{
+	int id = format_id(head, len);
+	const char *name;
+	size_t name_len;
+
+	if (id < 0 || !head_name(head, len, &name, &name_len))
+		return true;
+	uint32_t hash = name_hash(system, name, name_len), wanted = find_want(system, name, name_len) != NULL,
+		 *owner = &set->owner[id];
+
+	if (!*owner || (*owner & ~1u) == hash) {
+		*owner = hash | wanted;
+		return true;
+	}
+	if (!wanted && !(*owner & 1))
+		return true;
+	return wi_err_at(err, WI_EREFUSED, path, offset, "format of %s: another event has its ID too: %d",
+			 wanted_by_hash(wanted ? hash : *owner & ~1u), id);
+}
+
 /* Name and ID, "format:", then fields of the plain kind and blank lines. */
 static bool plain_format(const char *text, size_t len)
 {

@@ -63,6 +63,7 @@ struct wi_evfmt_set {
 	struct wi_state state_cache[WI_STATE_CACHE];
 	char *switch_print_fmt;
 	uint32_t nr_formats; /* seen, needed or not */
+	uint32_t owner[65536]; /* by ID: hash of the event's name, its lowest bit set if its records are read; 0: none */
 	struct tep_handle *tep;
 };
 
@@ -72,6 +73,13 @@ void wi_evfmt_free(struct wi_evfmt_set *set);
 
 /* Does this event have to be read? Cheap test on the first bytes of a format text, so that the rest can be skipped. */
 bool wi_evfmt_wanted(const char *system, const char *head, size_t len);
+
+/*
+ * Every format text, wanted or not, or its first bytes: two events cannot have one ID when the records of either are
+ * read. false: err set (WI_EREFUSED), names the event.
+ */
+bool wi_evfmt_claim_id(struct wi_evfmt_set *set, const char *system, const char *head, size_t len, const char *path,
+		       uint64_t offset, struct wi_err *err);
 
 /*
  * One format text of a system ("sched", "ftrace", ...). Formats that nobody needs are only counted, ids of ftrace's

@@ -215,7 +215,9 @@ static bool read_formats(struct rawdump *r, struct wi_err *err)
 	if (!r->formats)
 		return wi_err_nomem(err);
 	for (uint32_t i = 0; i < f->nr_formats; i++)
-		if (!wi_evfmt_add(r->formats, f->format[i].system, f->format[i].text, f->format[i].len,
+		if (!wi_evfmt_claim_id(r->formats, f->format[i].system, f->format[i].text, f->format[i].len,
+				       f->format[i].path, 0, err) ||
+		    !wi_evfmt_add(r->formats, f->format[i].system, f->format[i].text, f->format[i].len,
 				  f->format[i].path, 0, &r->log, err))
 			return false;
 	if (!r->formats->have_common)

@@ -56,6 +56,7 @@ struct wi_rb_streams {
 	struct wi_evfmt_names names;
 	bool swap, plain_clock;
 	uint64_t clock_offset;
+	uint64_t latest; /* raw: no record can be later */
 	struct stream *s;
 	struct wi_merge merge;
 	bool merge_ready;
@@ -115,6 +116,23 @@ uint64_t wi_rb_clock_map(const struct wi_rb_clock *c, uint32_t cpu, uint64_t raw
 	if (c->mult)
 		raw = mul_shift(raw, c->mult, c->tsc_shift);
 	return raw + c->offset_ns;
+}
+
+/* Clocks of different CPUs may disagree by so much, and the statistics are cut to microseconds. */
+#define END_MARGIN 1000000000ull
+
+uint64_t wi_rb_stats_end(const char *stats)
+{
+	const char *at = strstr(stats, "now ts:");
+	char *rest;
+
+	if (!at)
+		return 0;
+	at += 7;
+	uint64_t end = strtoull(at, &rest, 10);
+	if (*rest == '.')
+		end = end < UINT64_MAX / 2000000000 ? end * 1000000000 + strtoull(rest + 1, NULL, 10) * 1000 : 0;
+	return end < UINT64_MAX - END_MARGIN ? end : 0;
 }
 
 static uint64_t map_ts(const struct wi_rb_streams *r, const struct stream *s, uint64_t raw)
@@ -203,6 +221,13 @@ static bool next_page(struct wi_rb_streams *r, uint32_t i)
 		if (!s->latest) {
 			bad_page(r, s, at, "out of order, with time stamp", pg.ts);
 			continue;
+		}
+		if (r->latest < s->latest) {
+			s->latest = r->latest;
+			if (pg.ts > s->latest) {
+				bad_page(r, s, at, "behind the recording's end, with time stamp", pg.ts);
+				continue;
+			}
 		}
 		s->p = pg.data;
 		s->page_end = pg.end;
@@ -666,6 +691,7 @@ struct wi_rb_streams *wi_rb_streams_open(const struct wi_rb_streams_cfg *cfg, st
 	r->swap = f->swap;
 	r->plain_clock = !cfg->clock->mult && !cfg->clock->nr_shift;
 	r->clock_offset = cfg->clock->offset_ns;
+	r->latest = cfg->clock->end ? cfg->clock->end + END_MARGIN : UINT64_MAX;
 	r->arena_bytes = ARENA_BYTES > cfg->layout->page_bytes ? ARENA_BYTES : cfg->layout->page_bytes;
 	r->arena = malloc(r->arena_bytes);
 	r->s = calloc(cfg->nr_streams ? cfg->nr_streams : 1, sizeof(*r->s));

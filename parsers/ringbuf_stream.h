@@ -45,7 +45,11 @@ struct wi_rb_clock {
 	bool interpolate;
 	uint32_t nr_shift; /* CPUs with a shift */
 	const struct wi_rb_shift *shift;
+	uint64_t end; /* raw: what the clock said after the recording, so no record is later; 0 unknown */
 };
+
+/* "now ts: 12.345678\n" of a CPU's statistics, or a plain number of counting clocks, as raw time; 0: not there. */
+uint64_t wi_rb_stats_end(const char *stats);
 
 uint64_t wi_rb_clock_map(const struct wi_rb_clock *c, uint32_t cpu, uint64_t raw);
 

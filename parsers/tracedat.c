@@ -49,6 +49,8 @@ static void fill_cpu_info(struct tracedat *t, uint32_t nr_cpus)
 
 		if (s->cpu >= nr_cpus || strcmp(s->buffer, t->buffer->name) != 0)
 			continue;
+		if (s->end > t->td.time.end)
+			t->td.time.end = s->end;
 		t->cpu_info[s->cpu].overrun = s->overrun;
 		t->cpu_info[s->cpu].lost = s->dropped;
 	}

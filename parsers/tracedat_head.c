@@ -91,6 +91,8 @@ static bool one_format(struct wi_td *td, struct wi_td_cursor *c, const char *sys
 	size_t got;
 	const uint8_t *head = wi_td_peek(c, n < 128 ? (size_t)n : 128, &got);
 
+	if (!wi_evfmt_claim_id(td->formats, system, (const char *)head, got, td->file.path, at, err))
+		return false;
 	if (n > FORMAT_MAX ||
 	    !(wi_evfmt_wanted(system, (const char *)head, got) || ftrace || !td->formats->have_common)) {
 		td->formats->nr_formats++;

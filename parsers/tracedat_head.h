@@ -34,6 +34,7 @@ struct wi_td_buffer {
 
 /* A "per_cpu/cpuN/stats" text. */
 struct wi_td_stat {
+	uint64_t end; /* raw time after the recording; 0 unknown */
 	char *buffer;
 	uint32_t cpu;
 	uint64_t entries, overrun, dropped, read;

@@ -109,6 +109,7 @@ static bool add_stat(struct wi_td *td, const char *data, uint64_t offset, struct
 	s->overrun = wi_td_stat_number(cpu, "overrun: ");
 	s->dropped = wi_td_stat_number(cpu, "dropped events: ");
 	s->read = wi_td_stat_number(cpu, "read events: ");
+	s->end = wi_rb_stats_end(cpu);
 	td->nr_stats++;
 	return true;
 }

@@ -103,6 +103,8 @@ static bool write_quality(struct wi_json *j, const struct wi_report *rep, struct
 	wi_json_u64(j, "known", rep->results->tasks.policy_known);
 	wi_json_u64(j, "unknown", rep->results->tasks.policy_unknown);
 	wi_json_end_object(j);
+	if (rep->note[0])
+		wi_json_string(j, "note", rep->note);
 	wi_json_end_object(j);
 	return true;
 }

@@ -167,6 +167,49 @@ class Data(Attack):
             j = self.report(evil.v6(cpus), status=4, says="time stamp out of order")
             self.assertEqual(j["window"]["end_ns"], whole)
 
+    @staticmethod
+    def stat(cpu, now):
+        return 2, b"CPU: %d\nentries: 9\noverrun: 0\ncommit overrun: 0\nbytes: 5000\noldest event ts:     1.000000\nnow ts: %s\ndropped events: 0\nread events: 0\n" % (cpu, now)
+
+    def test_time_behind_the_end(self):
+        """The last sub-buffer of a CPU, or records in it, later than the clock was when the recording had ended."""
+        stats = [self.stat(0, b"    5.000000"), self.stat(1, b"    5.250000")]
+        idle = evil.record(10, evil.switch("alpha", 100, 1, "swapper/0", 0))
+        start = evil.record(10, evil.switch("swapper/0", 0, 0, "alpha", 100))
+        whole = self.report(evil.v6(evil.two_cpus(), options=stats))["window"]["end_ns"]
+        for last, says in ((evil.busy_page(0, 4 * SECOND ^ 1 << 35), "behind the recording's end"), (evil.busy_page(0, 1 << 62), "behind the recording's end"),
+                           (evil.busy_page(0, 7 * SECOND), "behind the recording's end"),
+                           (evil.a_page(4 * SECOND, [start, evil.time_extend(1 << 34), idle]), "time stamp out of order")):
+            cpus = evil.two_cpus()
+            cpus[0][-1] = last
+            j = self.report(evil.v6(cpus, options=stats), status=4, says=says)
+            self.assertEqual(j["window"]["end_ns"], whole)
+        cpus[0][-1] = evil.busy_page(0, 6 * SECOND)  # within the margin
+        self.report(evil.v6(cpus, options=stats))
+        for now in (b"", b"x", b"99999999999999999999.5", b"5", b"-1.5"):
+            self.attack(evil.v6(cpus, options=[self.stat(0, now)]), status=4 if now == b"5" else 0)
+        # an instance has a clock of its own
+        self.report(evil.v6(evil.two_cpus(), options=[(2, b"\nBuffer: other\n\n"), self.stat(0, b"0.1")]))
+
+    def test_silence(self):
+        """Where nothing can tell a damaged time stamp from a long silence, the silence is told."""
+        self.assertNotIn("note", self.report(evil.v6(evil.two_cpus(12)))["quality"])
+        for at, ts, ns in ((-1, 12 * SECOND | 1 << 38, "275 s"), (0, (1 << 38) - SECOND, "274 s")):
+            base = 1 << 38 if at == 0 else 0
+            cpus = [[evil.busy_page(cpu, base + (i + 1) * SECOND, pid=100 + 10 * cpu) for i in range(12)] for cpu in (0, 1)]
+            cpus[0][at] = evil.busy_page(0, ts if at else SECOND)
+            j = self.report(evil.v6(cpus))
+            self.assertRegex(j["quality"]["note"], "nothing was recorded on any CPU for 27[0-9] s.*a time stamp is damaged")
+
+    def test_events_with_one_id(self):
+        for name, number in (("sched_waking", 10), ("sched_other", 10), ("sched_other", 12)):
+            events = evil.formats()
+            events["sched"] = [f.replace("ID: 11", "ID: %d" % number) if name in f else f for f in events["sched"]]
+            events["other"] = [evil.a_format("sched_other", number if name == "sched_other" else 99, ()), evil.a_format("twin", 99, ()), evil.a_format("twin", 99, ())]
+            for order in (events, dict(reversed(events.items()))):
+                for data in (evil.v6(evil.two_cpus(), events=order), evil.V7(True).metadata(events=order).data(evil.two_cpus()).end()):
+                    self.attack(data, status=3, says="another event has its ID too: %d" % number)
+
     def test_times_at_the_ends_of_the_clock(self):
         for first in (0, (1 << 63) - 2 * SECOND, (1 << 64) - 6 * SECOND):
             cpus = [[busy for busy in pages] for pages in evil.two_cpus()]
