@@ -51,6 +51,9 @@ bool wi_estimates_ok(const struct wi_estimates *e, struct wi_err *err);
 /* Fills every field of *host but say, cookie and nr_idle_states, which are the caller's and are left as they are. */
 void wi_estimates_host(struct wi_estimates *e, struct wakeif_host *host);
 
+/* The same for a model of these needs; what it did not ask for may be there all the same, because another model did. */
+void wi_estimates_host_for(struct wi_estimates *e, uint32_t needs, struct wakeif_host *host);
+
 /* What opts.caller was, from the ctx that a host function (say, cookie) is called with. */
 void *wi_estimates_caller(void *host_ctx);
 
