@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the fair class's decision share. */
+#ifndef WI_MODELS_FAIR_PRIV_H
+#define WI_MODELS_FAIR_PRIV_H
+
+#include "analyzer/base/cpumask.h"
+#include "models/fair.h"
+
+/* One run of a decision. */
+struct fair {
+	const struct wi_fair_inputs *in;
+	struct wi_fair_machine *m;
+	const struct wi_fair_knobs *k;
+	struct wi_fair_result *r;
+	const wakeif_word *sidle; /* as the knobs have it; NULL: none */
+	uint64_t util;		  /* of the wakee, on machines of unequal capacity */
+	bool quiet;		  /* a run beside the real one: nothing is traced */
+};
+
+static inline void fair_step(const struct fair *f, enum wi_fair_step_kind kind, enum wi_fair_site site, uint32_t cpu,
+			     uint64_t value)
+{
+	if (__builtin_expect(!f->in->trace, 1) || f->quiet)
+		return;
+	struct wi_fair_step s = { kind, site, cpu, value };
+
+	f->in->trace(f->in->trace_ctx, &s);
+}
+
+/* available_idle_cpu() without a trace step. */
+static inline bool fair_ask_idle(const struct fair *f, uint32_t cpu, enum wi_fair_site site)
+{
+	const struct wi_fair_inputs *in = f->in;
+
+	f->r->examined++;
+	if (in->unknown && wi_mask_test(in->unknown, cpu))
+		f->r->unknown_matters = true;
+	return in->ask->idle ? in->ask->idle(in->ask->ctx, cpu, site) : wi_mask_test(in->idle, cpu);
+}
+
+static inline bool fair_is_sidle(const struct fair *f, uint32_t cpu)
+{
+	return f->sidle && wi_mask_test(f->sidle, cpu);
+}
+
+static inline bool fair_idle(const struct fair *f, uint32_t cpu, enum wi_fair_site site)
+{
+	bool idle = fair_ask_idle(f, cpu, site);
+
+	fair_step(f, WI_FAIR_STEP_IDLE, site, cpu, idle);
+	return idle;
+}
+
+static inline bool fair_idle_or_sidle(const struct fair *f, uint32_t cpu, enum wi_fair_site site)
+{
+	uint32_t how = fair_ask_idle(f, cpu, site) ? 1 : fair_is_sidle(f, cpu) ? 2 : 0;
+
+	fair_step(f, WI_FAIR_STEP_IDLE, site, cpu, how);
+	return how;
+}
+
+/* A walk of a set from `from` on, wrapping, each CPU once, while CPUs may be taken out of the set. */
+struct fair_wrap {
+	uint32_t from, at;
+	bool wrapped;
+};
+
+static inline uint32_t fair_wrap_next(struct fair_wrap *w, const wakeif_word *set, uint32_t words)
+{
+	uint32_t c = wi_mask_next(set, words, w->at);
+
+	if (c == UINT32_MAX && !w->wrapped) {
+		w->wrapped = true;
+		c = wi_mask_next(set, words, 0);
+	}
+	if (c == UINT32_MAX || (w->wrapped && c >= w->from))
+		return WAKEIF_CPU_NONE;
+	w->at = c + 1;
+	return c;
+}
+
+static inline struct fair_wrap fair_wrap(uint32_t from)
+{
+	return from ? (struct fair_wrap){ from, from, false } : (struct fair_wrap){ UINT32_MAX, 0, true };
+}
+
+static inline bool fair_fits(uint64_t util, uint32_t capacity)
+{
+	return util * 1280 < (uint64_t)capacity * 1024;
+}
+
+#endif
