@@ -72,11 +72,15 @@ struct cell {
 
 struct reader {
 	struct tasks *t;
+	uint32_t before; /* tasks in t that were there */
 	const char *name;
 	uint64_t line;
 	uint8_t column[MAX_COLUMNS];
 	uint32_t nr_columns;
-	struct seen *seen; /* SEEN_SLOTS; there are few kinds of affinity */
+	struct seen *seen;	/* SEEN_SLOTS; there are few kinds of affinity */
+	const char **seen_text; /* SEEN_SLOTS; names and groups come again and again */
+	char *scratch;
+	size_t scratch_size;
 	size_t mask_bytes;
 	struct wi_err *err;
 };
@@ -196,12 +200,45 @@ static bool policy(struct reader *r, struct cell c, uint8_t *out)
 	return bad(r, "not a scheduling policy", c);
 }
 
+static uint32_t slot_of(const char *at, size_t len)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (uint8_t)at[i]) * 16777619u;
+	return (h ^ h >> 16) % SEEN_SLOTS;
+}
+
+/* A copy of the text, of which there may be one already. NULL: out of memory, err set. */
+static const char *keep_text(struct reader *r, const char *at, size_t len)
+{
+	const char **seen = &r->seen_text[slot_of(at, len)];
+	char *own;
+
+	if (*seen && !strncmp(*seen, at, len) && !(*seen)[len])
+		return *seen;
+	own = topo_alloc(&r->t->arena, len + 1);
+	if (!own) {
+		wi_err_nomem(r->err);
+		return NULL;
+	}
+	memcpy(own, at, len);
+	return *seen = own;
+}
+
 static bool text(struct reader *r, struct cell c, const char **out)
 {
-	char *s = topo_alloc(&r->t->arena, c.len + 1), *to = s;
+	char *to;
 
-	if (!s)
-		return wi_err_nomem(r->err);
+	if (c.len > r->scratch_size) {
+		char *more = realloc(r->scratch, c.len);
+
+		if (!more)
+			return wi_err_nomem(r->err);
+		r->scratch = more;
+		r->scratch_size = c.len;
+	}
+	to = r->scratch;
 	for (size_t i = 0; i < c.len; i++) {
 		char ch = c.at[i], next = i + 1 < c.len ? c.at[i + 1] : '\0';
 
@@ -212,17 +249,8 @@ static bool text(struct reader *r, struct cell c, const char **out)
 		if (ch)
 			*to++ = ch;
 	}
-	*out = s;
-	return true;
-}
-
-static struct seen *seen_slot(const struct reader *r, struct cell c)
-{
-	uint32_t h = 2166136261u;
-
-	for (size_t i = 0; i < c.len; i++)
-		h = (h ^ (uint8_t)c.at[i]) * 16777619u;
-	return &r->seen[(h ^ h >> 16) % SEEN_SLOTS];
+	*out = c.len ? keep_text(r, r->scratch, (size_t)(to - r->scratch)) : "";
+	return *out != NULL;
 }
 
 static bool read_mask(struct reader *r, struct cell c, struct seen *out)
@@ -238,16 +266,16 @@ static bool read_mask(struct reader *r, struct cell c, struct seen *out)
 		return bad(r, "no CPU in a list of allowed CPUs", c);
 	}
 	size = out->words * sizeof(*own);
-	r->mask_bytes += size;
+	r->mask_bytes += size + c.len;
 	own = r->mask_bytes <= MAX_MASK_BYTES ? topo_alloc(&r->t->arena, size) : NULL;
 	if (own)
 		memcpy(own, mask, size);
 	free(mask);
 	if (r->mask_bytes > MAX_MASK_BYTES)
 		return bad(r, "too many different lists of allowed CPUs", c);
-	out->text = c;
+	out->text = (struct cell){ own ? keep_text(r, c.at, c.len) : NULL, c.len };
 	out->mask = own;
-	return own || wi_err_nomem(r->err);
+	return out->text.at || wi_err_nomem(r->err);
 }
 
 static bool allowed(struct reader *r, struct cell c, struct wi_task_entry *task)
@@ -256,7 +284,7 @@ static bool allowed(struct reader *r, struct cell c, struct wi_task_entry *task)
 
 	if (unknown(c))
 		return true;
-	s = seen_slot(r, c);
+	s = &r->seen[slot_of(c.at, c.len)];
 	if (!s->mask || s->text.len != c.len || memcmp(s->text.at, c.at, c.len) != 0) {
 		struct seen fresh;
 
@@ -351,7 +379,7 @@ static bool take_lines(struct reader *r, const char *at, size_t len)
 		if (!(r->nr_columns ? take_row(r, line) : take_header(r, line)))
 			return false;
 	}
-	return r->nr_columns || bad(r, "not a list of tasks, it is empty", (struct cell){ "", 0 });
+	return true;
 }
 
 static int by_tid(const void *a, const void *b)
@@ -361,98 +389,145 @@ static int by_tid(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-struct ranked {
-	struct wi_task_entry task;
-	uint32_t rank;
-};
-
-static int by_tid_and_rank(const void *a, const void *b)
+static int by_tid_and_place(const void *a, const void *b, void *ctx)
 {
-	const struct ranked *x = a, *y = b;
-	int order = by_tid(&x->task, &y->task);
+	const struct wi_task_entry *task = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = by_tid(&task[x], &task[y]);
 
-	return order ? order : x->rank < y->rank ? -1 : x->rank > y->rank;
+	return order ? order : x < y ? -1 : x > y;
+}
+
+/* Moves task[order[i]] to task[i], in place: a list may be long. */
+static void rearrange(struct wi_task_entry *task, uint32_t *order, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		struct wi_task_entry first = task[i];
+		uint32_t to = i;
+
+		while (order[to] != i) {
+			uint32_t from = order[to];
+
+			task[to] = task[from];
+			order[to] = to;
+			to = from;
+		}
+		task[to] = first;
+		order[to] = to;
+	}
 }
 
 /* Sorts, and keeps the last of each tid. */
 static bool settle(struct tasks *t, struct wi_err *err)
 {
-	struct ranked *r = malloc((t->nr ? t->nr : 1) * sizeof(*r));
-	uint32_t nr = 0;
+	uint32_t nr = 0, sorted = 1, *order;
 
-	if (!r)
-		return wi_err_nomem(err);
+	while (sorted < t->nr && t->task[sorted - 1].tid < t->task[sorted].tid)
+		sorted++;
+	if (sorted < t->nr) {
+		order = malloc(t->nr * sizeof(*order));
+		if (!order)
+			return wi_err_nomem(err);
+		for (uint32_t i = 0; i < t->nr; i++)
+			order[i] = i;
+		qsort_r(order, t->nr, sizeof(*order), by_tid_and_place, t->task);
+		rearrange(t->task, order, t->nr);
+		free(order);
+	}
 	for (uint32_t i = 0; i < t->nr; i++)
-		r[i] = (struct ranked){ t->task[i], i };
-	qsort(r, t->nr, sizeof(*r), by_tid_and_rank);
-	for (uint32_t i = 0; i < t->nr; i++)
-		if (i + 1 == t->nr || r[i].task.tid != r[i + 1].task.tid)
-			t->task[nr++] = r[i].task;
-	free(r);
+		if (i + 1 == t->nr || t->task[i].tid != t->task[i + 1].tid)
+			t->task[nr++] = t->task[i];
 	t->nr = t->pub.nr = nr;
 	t->pub.task = t->task;
 	return true;
 }
 
+static bool begin(struct reader *r, struct wi_tasks *tasks, const char *name, struct wi_err *err)
+{
+	struct tasks *t = (struct tasks *)tasks;
+
+	*r = (struct reader){ .t = t ? t : calloc(1, sizeof(*t)), .name = name, .err = err };
+	r->seen = calloc(SEEN_SLOTS, sizeof(*r->seen));
+	r->seen_text = calloc(SEEN_SLOTS, sizeof(*r->seen_text));
+	r->before = t ? t->nr : 0;
+	return (r->t && r->seen && r->seen_text) || wi_err_nomem(err);
+}
+
+/* ok: all lines were taken. Otherwise *tasks stays what it was. */
+static bool end(struct reader *r, struct wi_tasks **tasks, bool ok)
+{
+	struct tasks *t = r->t;
+
+	ok = ok && (r->nr_columns || bad(r, "not a list of tasks, it is empty", (struct cell){ "", 0 })) &&
+	     settle(t, r->err);
+	free(r->seen);
+	free(r->seen_text);
+	free(r->scratch);
+	if (ok) {
+		*tasks = &t->pub;
+	} else if (!*tasks) {
+		wi_tasks_free(t ? &t->pub : NULL);
+	} else {
+		t->nr = r->before;
+		t->pub.task = t->task;
+	}
+	return ok;
+}
+
 bool wi_tasks_add_text(struct wi_tasks **tasks, const char *name, const char *at, size_t len, struct wi_err *err)
 {
-	struct tasks *t = (struct tasks *)*tasks;
-	struct reader r = { .t = t, .name = name, .err = err };
-	uint32_t before = t ? t->nr : 0;
-	bool ok;
+	struct reader r;
 
-	if (!t)
-		r.t = t = calloc(1, sizeof(*t));
-	if (!t)
-		return wi_err_nomem(err);
-	r.seen = calloc(SEEN_SLOTS, sizeof(*r.seen));
-	ok = r.seen ? take_lines(&r, at, len) && settle(t, err) : wi_err_nomem(err);
-	free(r.seen);
-	if (!ok) {
-		t->nr = before;
-		t->pub.task = t->task;
-		if (!*tasks)
-			wi_tasks_free(&t->pub);
-		return false;
+	return end(&r, tasks, begin(&r, *tasks, name, err) && take_lines(&r, at, len));
+}
+
+/* All that the file holds, in pieces of whole lines. */
+static bool take_file(struct reader *r, int fd, char **buf)
+{
+	size_t size = 0, len = 0, total = 0;
+
+	for (;;) {
+		if (size - len < 4096) {
+			char *more = realloc(*buf, size ? size * 2 : 65536);
+
+			if (!more)
+				return wi_err_nomem(r->err);
+			*buf = more;
+			size = size ? size * 2 : 65536;
+		}
+		ssize_t n = read(fd, *buf + len, size - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return wi_err_at(r->err, WI_EIO, r->name, WI_NO_OFFSET, "cannot read: %s", strerror(errno));
+		if (!n)
+			return take_lines(r, *buf, len);
+		len += (size_t)n;
+		total += (size_t)n;
+		if (total > MAX_BYTES)
+			return wi_err_at(r->err, WI_EREFUSED, r->name, WI_NO_OFFSET,
+					 "too big for a list of tasks: more than %u bytes", MAX_BYTES);
+		const char *eol = memrchr(*buf, '\n', len);
+		if (!eol)
+			continue;
+		size_t whole = (size_t)(eol + 1 - *buf);
+		if (!take_lines(r, *buf, whole))
+			return false;
+		len -= whole;
+		memmove(*buf, *buf + whole, len);
 	}
-	*tasks = &t->pub;
-	return true;
 }
 
 bool wi_tasks_add_file(struct wi_tasks **tasks, const char *path, struct wi_err *err)
 {
 	int fd = wi_side_open(path, err);
-	size_t size = 0, len = 0;
+	struct reader r;
 	char *buf = NULL;
-	bool ok = false;
+	bool ok;
 
 	if (fd < 0)
 		return false;
-	for (;;) {
-		if (size - len < 4096) {
-			char *more = size >= MAX_BYTES ? NULL : realloc(buf, size ? size * 2 : 65536);
-
-			if (!more) {
-				wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET,
-					  "too big for a list of tasks: more than %zu bytes", len);
-				goto out;
-			}
-			buf = more;
-			size = size ? size * 2 : 65536;
-		}
-		ssize_t n = read(fd, buf + len, size - len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot read: %s", strerror(errno));
-			goto out;
-		}
-		if (!n)
-			break;
-		len += (size_t)n;
-	}
-	ok = wi_tasks_add_text(tasks, path, buf, len, err);
-out:
+	ok = end(&r, tasks, begin(&r, *tasks, path, err) && take_file(&r, fd, &buf));
 	free(buf);
 	close(fd);
 	return ok;

@@ -346,6 +346,9 @@ class Side(Attack):
         self.tasks(b"tid\n" + b"123456\n" * 2000000, status=3, says="more than 1,048,576 tasks")
         self.tasks(b"tid\tallowed\n" + b"".join(b"%d\t0,%d,65534\n" % (i, i) for i in range(1, 60000)), status=3, says="too many different lists")
         self.tasks(b"tid\tallowed\n" + b"".join(b"%d\t0,%d\n" % (i, i % 1000) for i in range(1, 200000)), status=0)
+        rows = [b"%d\tname%d\t0-%d\t/system.slice/%d\n" % (i, i % 5000, i % 100, i % 300) for i in range(1, 1 << 20)]
+        for order in (rows, rows[::-1]):
+            self.tasks(b"tid\tcomm\tallowed\tcgroup\n" + b"".join(order), status=0)
         for cell in (b"0-4294967295", b"9-3", b"-1", b"\x1b[31m", b"0," * 100000 + b"x"):
             self.tasks(b"tid\tallowed\n5\t" + cell + b"\n", status=3, says="line 2: not a CPU list")
 

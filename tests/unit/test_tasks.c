@@ -195,6 +195,38 @@ static void files_and_trees(void **state)
 	wi_tasks_free(NULL);
 }
 
+/* Longer than what is read at once, in no order, tids that come again. */
+static void long_file(void **state)
+{
+	(void)state;
+	struct wi_tasks *t = NULL;
+	struct wi_err err = { WI_OK, "" };
+	char path[64];
+	int fd = memfd_create("tasks", 0);
+	FILE *f = fdopen(fd, "w");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fputs("tid\tcomm\tallowed\tcgroup\n", f);
+	for (int i = 0; i < 20000; i++)
+		fprintf(f, "%d\tname%d\t%d\t/group%d\n", 1 + i * 7919 % 10007, i, i % 50, i % 3);
+	fflush(f);
+	assert_true(wi_tasks_add_file(&t, path, &err));
+	fclose(f);
+	assert_int_equal(t->nr, 10007);
+	for (int i = 20000 - 10007; i < 20000; i++) {
+		const struct wi_task_entry *e = wi_tasks_find(t, 1 + i * 7919 % 10007);
+		char name[32], group[32];
+
+		snprintf(name, sizeof(name), "name%d", i);
+		snprintf(group, sizeof(group), "/group%d", i % 3);
+		assert_string_equal(e->comm, name);
+		assert_string_equal(e->cgroup, group);
+		assert_int_equal(wi_mask_next(e->allowed, e->allowed_words, 0), i % 50);
+	}
+	for (uint32_t i = 1; i < t->nr; i++)
+		assert_true(t->task[i - 1].tid < t->task[i].tid);
+	wi_tasks_free(t);
+}
+
 /* More kinds of affinity than are remembered. */
 static void many(void **state)
 {
@@ -220,13 +252,9 @@ static void many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_columns),
-		cmocka_unit_test(any_columns),
-		cmocka_unit_test(last_wins_and_merge),
-		cmocka_unit_test(names_with_tabs),
-		cmocka_unit_test(damaged),
-		cmocka_unit_test(files_and_trees),
-		cmocka_unit_test(many),
+		cmocka_unit_test(all_columns),	   cmocka_unit_test(any_columns), cmocka_unit_test(last_wins_and_merge),
+		cmocka_unit_test(names_with_tabs), cmocka_unit_test(damaged),	  cmocka_unit_test(files_and_trees),
+		cmocka_unit_test(long_file),	   cmocka_unit_test(many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
