@@ -245,6 +245,7 @@ int wi_cmd_affine(int argc, char **argv)
 			wi_session_print(&s, write, &a, &err);
 	}
 	status = wi_session_end(&s, &err);
+	wi_opts_fini(&a.o);
 	wi_affine_pairs_free(a.pairs);
 	return status;
 }

@@ -317,6 +317,7 @@ int wi_cmd_latency(int argc, char **argv)
 	struct latency_opts l = { 0 };
 	struct wi_session s;
 	struct wi_err err = { 0 };
+	int status;
 
 	wi_opts_parse(&argp, argc, argv, &l.o);
 
@@ -329,5 +330,7 @@ int wi_cmd_latency(int argc, char **argv)
 		if (!err.code && l.by == BY_TASK && s.results->tasks.total[WI_TASKS_BY_LATENCY] > MAX_ROWS)
 			wi_cmd_note(&l.o, "only the first %d tasks are listed", MAX_ROWS);
 	}
-	return wi_session_end(&s, &err);
+	status = wi_session_end(&s, &err);
+	wi_opts_fini(&l.o);
+	return status;
 }

@@ -52,7 +52,6 @@ static void note_emptiness(const struct wi_session *s)
 
 int wi_session_end(struct wi_session *s, struct wi_err *err)
 {
-	struct wi_opts *o = (struct wi_opts *)s->o;
 	int status = WI_OK;
 
 	wi_progress_end();
@@ -63,7 +62,6 @@ int wi_session_end(struct wi_session *s, struct wi_err *err)
 		status = wi_cmd_damage(wi_source_info(s->src));
 	}
 	wi_session_close(s);
-	wi_opts_fini(o);
 	return status;
 }
 

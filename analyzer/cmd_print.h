@@ -14,8 +14,7 @@ bool wi_session_print(struct wi_session *s,
 		      bool (*write)(FILE *out, const struct wi_report *rep, const void *ctx, struct wi_err *err),
 		      const void *ctx, struct wi_err *err);
 
-/* Notes what deserves it, prints the error or the damage, closes the session and frees the options; returns the exit
- * status. */
+/* Notes what deserves it, prints the error or the damage and closes the session; returns the exit status. */
 int wi_session_end(struct wi_session *s, struct wi_err *err);
 
 /* "FILE: 2.13 s from 259.888 to 262.018, 99 % of CPU time known" and the filter, for commands that print one table. */

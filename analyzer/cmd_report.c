@@ -136,5 +136,7 @@ int wi_cmd_report(int argc, char **argv)
 	} else if (status == WI_OK) {
 		wi_session_print(&s, write_report, &r, &err);
 	}
-	return wi_session_end(&s, &err);
+	status = wi_session_end(&s, &err);
+	wi_opts_fini(&r.o);
+	return status;
 }

@@ -173,6 +173,7 @@ int wi_cmd_smt(int argc, char **argv)
 	if (wi_session_start(&s, &opts.o, &wanted, &err) == WI_OK)
 		wi_session_print(&s, write, &opts, &err);
 	status = wi_session_end(&s, &err);
+	wi_opts_fini(&opts.o);
 	for (size_t i = 0; i < opts.nr_rules; i++) {
 		free((char *)opts.rules[i].comm);
 		free((char *)opts.rules[i].group);

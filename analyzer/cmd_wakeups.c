@@ -502,6 +502,7 @@ int wi_cmd_wakeups(int argc, char **argv)
 			wi_cmd_note(&c.o, "none of %" PRIu64 " wakeups is of this kind", c.nr_seen);
 	}
 	status = wi_session_end(&s, &err);
+	wi_opts_fini(&c.o);
 	free(c.kept);
 	return status;
 }

@@ -36,16 +36,4 @@ struct wi_state wi_state_decode(const struct wi_state_table *t, uint64_t raw);
 /* Text form: "S", "R+", "D|K", "x" ...; len 0 or unknown letters: known false, letter '?'. */
 struct wi_state wi_state_parse_letters(const char *s, uint32_t len);
 
-/* Does a task in this state stay on its run queue? (R or preempted.) Unknown letters count as blocked, as the kernel default. */
-static inline bool wi_state_runnable(char letter, bool preempted)
-{
-	return preempted || letter == 'R';
-}
-
-/* Dead or dying: X, Z, x. */
-static inline bool wi_state_dead(char letter)
-{
-	return letter == 'X' || letter == 'Z' || letter == 'x';
-}
-
 #endif

@@ -3,10 +3,14 @@
  * The front of a trace line: task, pid, CPU, flags, time stamp and event name, in every form that ftrace, trace-cmd
  * report and perf script print it.
  *
- *   bash-1977    [003] d..2.   12.345678: sched_switch: ...        ftrace; with a TGID column "(  959)" in front of
- * [003] bash-1977    [003]    12.345678: sched_switch:         ...     trace-cmd report bash-1977 3d..2.    12.345678:
- * sched_switch:         ... trace-cmd report -l (names cut to 8); with -R 3-0x1 bash  1977 [003]    12.345678:
- * sched:sched_switch: ...   perf script; 1977/1977 with -F pid,tid
+ *   ftrace: a TGID column, "(  959)", may stand in front of [003]
+ *      bash-1977    [003] d..2.   12.345678: sched_switch: ...
+ *   trace-cmd report
+ *      bash-1977    [003]    12.345678: sched_switch:         ...
+ *   trace-cmd report -l: names cut to 8; with -R 3-0x1 instead of 3d..2.
+ *      bash-1977    3d..2.    12.345678: sched_switch:         ...
+ *   perf script: 1977/1977 with -F pid,tid
+ *      bash  1977 [003]    12.345678: sched:sched_switch: ...
  */
 #ifndef WI_TEXT_LINE_H
 #define WI_TEXT_LINE_H

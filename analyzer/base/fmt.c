@@ -2,7 +2,6 @@
 #include "analyzer/base/fmt.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,15 +75,6 @@ const char *wi_fmt_share(char *out, size_t size, uint64_t part, uint64_t whole)
 		return out;
 	}
 	return percent(out, size, (double)part / (double)whole, part == 0, part == whole);
-}
-
-const char *wi_fmt_fraction(char *out, size_t size, double fraction)
-{
-	if (!isfinite(fraction)) {
-		snprintf(out, size, "-");
-		return out;
-	}
-	return percent(out, size, fraction, fraction <= 0, fraction >= 1);
 }
 
 const char *wi_fmt_ratio(char *out, size_t size, uint64_t part, uint64_t whole)

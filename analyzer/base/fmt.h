@@ -22,7 +22,6 @@ const char *wi_fmt_ns(char *out, size_t size, uint64_t ns);
 const char *wi_fmt_count(char *out, size_t size, uint64_t n);
 const char *wi_fmt_bytes(char *out, size_t size, uint64_t bytes);
 const char *wi_fmt_share(char *out, size_t size, uint64_t part, uint64_t whole);
-const char *wi_fmt_fraction(char *out, size_t size, double fraction); /* 0.031 -> "3.1 %"; the edges as with shares */
 const char *wi_fmt_ratio(char *out, size_t size, uint64_t part, uint64_t whole); /* "0.51", "-" of nothing */
 const char *wi_fmt_stamp(char *out, size_t size, uint64_t ns, bool nanoseconds);
 const char *wi_fmt_cpu(char *out, size_t size, uint32_t cpu); /* UINT32_MAX: "[???]" */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Compact histograms: a list of bucket numbers while short, a range of counts afterwards. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,42 +221,6 @@ bool wi_chist_expand(const struct wi_chist *h, struct wi_hist *into)
 	ok = ok && wi_hist_merge(into, &full);
 	free(bucket);
 	return ok;
-}
-
-static int cmp_u16(const void *a, const void *b)
-{
-	return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
-}
-
-/* First bucket whose cumulative count is >= want. */
-static uint32_t bucket_at(const struct wi_chist *h, uint64_t want)
-{
-	uint64_t seen = 0;
-
-	if (h->form != LIST) {
-		for (uint32_t i = 0; i < h->cap; i++) {
-			seen += dense_get(h, i);
-			if (seen >= want)
-				return h->base + i;
-		}
-		return wi_hist_index(h->max_ns);
-	}
-	uint16_t sorted[LIST_MAX];
-	memcpy(sorted, h->data, h->count * sizeof(*sorted));
-	qsort(sorted, h->count, sizeof(*sorted), cmp_u16);
-	return sorted[want - 1];
-}
-
-uint64_t wi_chist_quantile(const struct wi_chist *h, double q)
-{
-	uint64_t want = (uint64_t)ceil(q * (double)h->count);
-
-	if (!h->count)
-		return 0;
-	want = want < 1 ? 1 : want > h->count ? h->count : want;
-	uint32_t i = bucket_at(h, want);
-	uint64_t v = wi_hist_lower_ns(i) + wi_hist_width_ns(i) / 2;
-	return v < h->min_ns ? h->min_ns : v > h->max_ns ? h->max_ns : v;
 }
 
 void wi_chist_fini(struct wi_chist *h)

@@ -5,7 +5,7 @@
  *   m = wi_metrics_new(&opts, &err);
  *   tl = wi_timeline_new(&topts, wi_metrics_observer(m), &err);
  *   wi_metrics_bind(m, tl);             before the first event
- *   ... wi_timeline_feed ... wi_timeline_finish(tl, &err);
+ *   ... wi_timeline_room, wi_timeline_take ... wi_timeline_finish(tl, &err);
  *   r = wi_metrics_finish(m, &err);     borrowed until wi_metrics_free, or wi_metrics_take
  */
 #ifndef WI_METRICS_H

@@ -6,12 +6,6 @@
 #include "analyzer/base/kernel.h"
 #include "analyzer/metrics/priv.h"
 
-static const enum wakeif_scope wide_scope[WI_NR_WIDE] = {
-#define X(id, name, scope) scope,
-	WI_WIDE_SCOPES(X)
-#undef X
-};
-
 bool m_missed_init(struct wi_metrics *m)
 {
 	struct m_missed *s = &m->missed;
@@ -262,7 +256,8 @@ static uint8_t find_idle_cores(const struct wi_metrics *m, const struct sight *s
 	uint8_t found = 0;
 
 	for (int i = 0; i < WI_NR_WIDE; i++)
-		if (found || any3(m->missed.idle_core, c->span[m->lay.level_of[wide_scope[i]]], s->cand, s->words))
+		if (found || any3(m->missed.idle_core, c->span[m->lay.level_of[wi_wide_scope((enum wi_wide_scope)i)]],
+				  s->cand, s->words))
 			found |= (uint8_t)(1 << i); /* scopes contain each other */
 	return found;
 }
@@ -394,7 +389,7 @@ static inline void placed_on_idle(struct wi_metrics *m, const struct sight *s, c
 
 m_rare static void watch_idle_core(struct wi_metrics *m, const struct sight *s, const struct m_cpu *c, struct m_wake *d)
 {
-	uint32_t scope = wide_scope[__builtin_ctz(d->idle_core | d->half_busy)];
+	uint32_t scope = wi_wide_scope((enum wi_wide_scope)__builtin_ctz(d->idle_core | d->half_busy));
 
 	watch_missed(m, d, WATCH_CORE, s, m->missed.idle_core, c->span[m->lay.level_of[scope]]);
 }

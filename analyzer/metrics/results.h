@@ -86,6 +86,17 @@ enum wi_wide_scope {
 		WI_NR_WIDE
 };
 
+static inline enum wakeif_scope wi_wide_scope(enum wi_wide_scope s)
+{
+	static const enum wakeif_scope scope[WI_NR_WIDE] = {
+#define X(id, name, model_scope) [WI_WIDE_##id] = model_scope,
+		WI_WIDE_SCOPES(X)
+#undef X
+	};
+
+	return scope[s];
+}
+
 const char *wi_placed_name(enum wi_placed p);	      /* "unknown" for WI_PLACED_UNKNOWN and other numbers */
 const char *wi_distance_name(enum wi_distance d);     /* same */
 const char *wi_missed_row_name(enum wi_missed_row r); /* "none" for WI_MISSED_NONE and other numbers */
@@ -135,7 +146,6 @@ static inline bool wi_chist_add(struct wi_chist *h, uint64_t ns)
 
 bool wi_chist_merge(struct wi_chist *into, const struct wi_chist *from);
 bool wi_chist_expand(const struct wi_chist *h, struct wi_hist *into); /* adds to into */
-uint64_t wi_chist_quantile(const struct wi_chist *h, double q);	      /* as wi_hist_quantile */
 void wi_chist_fini(struct wi_chist *h);
 
 /* .wakeups: counts of the window (and of the filter, if any) */

@@ -10,12 +10,6 @@
 
 #define NR_GROUP_OTHER (UINT32_MAX - 1) /* tasks that the user's map does not name */
 
-static const enum wakeif_scope wide_scope[WI_NR_WIDE] = {
-#define X(id, name, scope) scope,
-	WI_WIDE_SCOPES(X)
-#undef X
-};
-
 static uint32_t nr_pair_slots(uint32_t threads)
 {
 	return threads * (threads - (threads != 0)) / 2;
@@ -30,7 +24,7 @@ static uint32_t pair_slot(uint32_t a, uint32_t b)
 static bool init_levels(struct wi_metrics *m)
 {
 	for (int i = 0; i < WI_NR_WIDE; i++) {
-		uint32_t l = m->lay.level_of[wide_scope[i]], nr = m->lay.level[l].nr_groups;
+		uint32_t l = m->lay.level_of[wi_wide_scope((enum wi_wide_scope)i)], nr = m->lay.level[l].nr_groups;
 		struct m_corun_level *lv = &m->smt.level[l];
 
 		if (lv->group)
@@ -398,7 +392,7 @@ bool m_smt_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns)
 		return true;
 	r->smt.present = true;
 	for (int i = 0; i < WI_NR_WIDE; i++) {
-		struct m_corun_level *lv = &m->smt.level[m->lay.level_of[wide_scope[i]]];
+		struct m_corun_level *lv = &m->smt.level[m->lay.level_of[wi_wide_scope((enum wi_wide_scope)i)]];
 
 		lv->ns += lv->sum * m_elapsed(&lv->since_ns, end_ns);
 		r->smt.avoidable_corun_ns[i] = lv->ns;

@@ -14,6 +14,7 @@
 #include "analyzer/base/json.h"
 #include "analyzer/metrics/results.h"
 #include "analyzer/report/table.h"
+#include "parsers/event.h"
 #include "parsers/source.h"
 
 /* Everything that a report is made of; all borrowed. */

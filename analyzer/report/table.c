@@ -118,11 +118,6 @@ void wi_table_none(struct wi_table *t)
 	wi_table_text(t, "-");
 }
 
-size_t wi_table_rows(const struct wi_table *t)
-{
-	return t ? t->nr_cells / t->nr_columns : 0;
-}
-
 static void print_cell(FILE *out, const char *text, bool left, size_t width, bool last)
 {
 	size_t columns = wi_utf8_columns(text);

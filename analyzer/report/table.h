@@ -35,7 +35,6 @@ void wi_table_ns(struct wi_table *t, uint64_t ns);
 void wi_table_share(struct wi_table *t, uint64_t part, uint64_t whole);
 void wi_table_cpu(struct wi_table *t, uint32_t cpu);
 void wi_table_none(struct wi_table *t); /* "-": not measurable, or nothing to show */
-size_t wi_table_rows(const struct wi_table *t);
 
 /* A table that is not to be printed after all. */
 void wi_table_free(struct wi_table *t);

@@ -109,17 +109,6 @@ bool wi_scope_differs(const struct wakeif_topology *t, enum wakeif_scope scope)
 	return scope == WAKEIF_CORE ? t->smt > 1 : t->nr_groups[scope] != t->nr_groups[scope - 1];
 }
 
-enum wakeif_scope wi_wide_scope(enum wi_wide_scope s)
-{
-	static const enum wakeif_scope scope[WI_NR_WIDE] = {
-#define X(id, name, model_scope) [WI_WIDE_##id] = model_scope,
-		WI_WIDE_SCOPES(X)
-#undef X
-	};
-
-	return scope[s];
-}
-
 const char *wi_text_s(uint64_t n)
 {
 	return n == 1 ? "" : "s";

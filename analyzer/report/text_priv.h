@@ -23,7 +23,6 @@ bool wi_para_print(struct wi_para *p, FILE *out, const char *label, int indent);
 /* Does this scope differ from the next smaller one on this machine? Rows that could only repeat another are left out.
  */
 bool wi_scope_differs(const struct wakeif_topology *t, enum wakeif_scope scope);
-enum wakeif_scope wi_wide_scope(enum wi_wide_scope s);
 
 /* For people: "core", "cluster", "LLC", "node", "machine"; "same CPU" .. "LLC", "same node", "other node". */
 const char *wi_text_scope(enum wakeif_scope s);

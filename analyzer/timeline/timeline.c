@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The state machine's life: start, feed, finish, and reading its state. */
+/* The state machine's life: start, events, finish, and reading its state. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,25 +104,6 @@ bool wi_timeline_take(struct wi_timeline *tl, const struct wi_event *ev, int nr,
 				 "the record names CPU %u, which the topology lacks: %s", foreign_cpu(tl, &ev[taken]), tl->topo->source);
 	tl->q.types = wi_lookahead_types(tl->la);
 	return drain(tl, err);
-}
-
-bool wi_timeline_feed(struct wi_timeline *tl, const struct wi_event *ev, int nr, struct wi_err *err)
-{
-	while (nr > 0) {
-		int max;
-		struct wi_event *room = wi_timeline_room(tl, &max);
-
-		if (!room)
-			return wi_err_nomem(err);
-		if (max > nr)
-			max = nr;
-		memcpy(room, ev, (size_t)max * sizeof(*ev));
-		if (!wi_timeline_take(tl, room, max, err))
-			return false;
-		ev += max;
-		nr -= max;
-	}
-	return true;
 }
 
 bool wi_timeline_done(const struct wi_timeline *tl)

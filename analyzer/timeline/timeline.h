@@ -224,15 +224,10 @@ struct wi_timeline *wi_timeline_new(const struct wi_timeline_opts *opts, const s
 void wi_timeline_free(struct wi_timeline *tl);
 
 /*
- * Takes the next batch of events (time order) and applies all that have become certain. false: err set: out of
- * memory, or an event names a CPU that the topology lacks (WI_EREFUSED naming both).
+ * Events come in time order, without a copy: room for up to *max events (at least 1; NULL: out of memory), to be filled
+ * by a reader and handed over with wi_timeline_take() before any other call, which applies all that have become certain.
+ * false: err set: out of memory, or an event names a CPU that the topology lacks (WI_EREFUSED naming both).
  * wi_timeline_done(): the window's end has been passed, more events change nothing.
- */
-bool wi_timeline_feed(struct wi_timeline *tl, const struct wi_event *ev, int nr, struct wi_err *err);
-
-/*
- * The same without a copy: room for up to *max events (at least 1; NULL: out of memory), to be filled by a reader and
- * handed over with wi_timeline_take() before any other call.
  */
 struct wi_event *wi_timeline_room(struct wi_timeline *tl, int *max);
 bool wi_timeline_take(struct wi_timeline *tl, const struct wi_event *room, int nr, struct wi_err *err);

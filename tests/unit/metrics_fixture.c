@@ -72,7 +72,7 @@ struct wi_results *mx_run(const struct tl_fixture_opts *tl_opts, const struct wi
 		fail_msg("%s", err.msg);
 	wi_metrics_bind(m, tl);
 	mx_oracle_bind(o, tl);
-	if (!wi_timeline_feed(tl, ev, n, &err) || !wi_timeline_finish(tl, &err))
+	if (!tl_fixture_feed(tl, ev, n, &err) || !wi_timeline_finish(tl, &err))
 		fail_msg("%s", err.msg);
 	if (!wi_metrics_finish(m, &err))
 		fail_msg("%s", err.msg);

@@ -63,8 +63,6 @@ static void shares(void **state)
 	(void)state;
 	for (size_t i = 0; i < NR(t); i++)
 		assert_string_equal(wi_fmt_share(out, sizeof(out), t[i].part, t[i].whole), t[i].text);
-	assert_string_equal(wi_fmt_fraction(out, sizeof(out), 0.5), "50.0 %");
-	assert_string_equal(wi_fmt_fraction(out, sizeof(out), 0.0 / 0.0), "-");
 	assert_string_equal(wi_fmt_ratio(out, sizeof(out), 1, 2), "0.50");
 	assert_string_equal(wi_fmt_ratio(out, sizeof(out), 1, 0), "-");
 }

@@ -353,6 +353,25 @@ static void make_survey(struct wi_survey *s, const struct tl_fixture_opts *o, ui
 	s->window_start_ns = s->recording_start_ns;
 }
 
+bool tl_fixture_feed(struct wi_timeline *tl, const struct wi_event *ev, int nr, struct wi_err *err)
+{
+	while (nr > 0) {
+		int max;
+		struct wi_event *room = wi_timeline_room(tl, &max);
+
+		if (!room)
+			return wi_err_nomem(err);
+		if (max > nr)
+			max = nr;
+		memcpy(room, ev, (size_t)max * sizeof(*ev));
+		if (!wi_timeline_take(tl, room, max, err))
+			return false;
+		ev += max;
+		nr -= max;
+	}
+	return true;
+}
+
 char *tl_fixture_run(const struct tl_fixture_opts *o, const char *events, const char *kinds, struct wi_timeline_quality *quality)
 {
 	struct wakeif_topology *topo = o->topology ? o->topology : tl_fixture_topology(1, 1, 4, 2);
@@ -373,7 +392,7 @@ char *tl_fixture_run(const struct tl_fixture_opts *o, const char *events, const 
 					 .start_ns = o->start_ns, .stop_ns = o->stop_ns, .kernel_version = o->kernel_version, .oncpu_ns = o->oncpu_ns,
 					 .quiet_unknown = o->quiet_unknown };
 	r.tl = wi_timeline_new(&opts, &obs, &err);
-	if (!r.tl || !wi_timeline_feed(r.tl, ev, n, &err) || !wi_timeline_finish(r.tl, &err))
+	if (!r.tl || !tl_fixture_feed(r.tl, ev, n, &err) || !wi_timeline_finish(r.tl, &err))
 		fail_msg("%s", err.msg);
 	if (quality)
 		*quality = *wi_timeline_quality(r.tl);

@@ -30,6 +30,9 @@ struct tl_fixture_opts {
 	const char *first; /* "CPU=PID ..." current task of CPUs at the start; others are quiet */
 };
 
+/* Hands an array of events to the timeline. */
+bool tl_fixture_feed(struct wi_timeline *tl, const struct wi_event *ev, int nr, struct wi_err *err);
+
 /*
  * Runs the events and returns what was told, one line each, filtered by kind letters:
  *   D decision  C closed  I idle_changed  W wait_changed  K cpu_changed  M migrated  G task_gone  H happened
