@@ -8,6 +8,7 @@
 #include "analyzer/base/cpumask.h"
 #include "analyzer/base/fmt.h"
 #include "analyzer/base/kernel.h"
+#include "analyzer/session_replay.h"
 #include "analyzer/topology/markers.h"
 
 #define BATCH 1024
@@ -193,7 +194,7 @@ static uint32_t comm_of(void *src, int32_t pid)
 	return wi_source_comm_of(src, pid);
 }
 
-static bool timeline_new(struct wi_session *s, uint32_t kernel, struct wi_err *err)
+bool wi_session_timeline(struct wi_session *s, const struct wi_timeline_observer *obs, struct wi_err *err)
 {
 	struct wi_timeline_opts to = {
 		.topology = s->machine.topology,
@@ -206,16 +207,13 @@ static bool timeline_new(struct wi_session *s, uint32_t kernel, struct wi_err *e
 		.comm_of_ctx = s->src,
 		.oncpu_ns = 5000,
 		.quiet_unknown = s->o->quiet_unknown,
-		.kernel_version = kernel,
+		.kernel_version = s->kernel,
 	};
 
 	if (!window(s, &to.start_ns, &to.stop_ns, err))
 		return false;
-	s->timeline = wi_timeline_new(&to, wi_metrics_observer(s->metrics), err);
-	if (!s->timeline)
-		return false;
-	wi_metrics_bind(s->metrics, s->timeline);
-	return true;
+	s->timeline = wi_timeline_new(&to, obs, err);
+	return s->timeline != NULL;
 }
 
 /* Markers that turn up after the search for them has ended are not used, and said to be there. */
@@ -266,10 +264,9 @@ static void note_silence(struct wi_session *s)
 		 wi_fmt_stamp(to, sizeof(to), s->silence.to_ns, s->o->nanoseconds));
 }
 
-/* The main loop: events from the source, through the timeline, into the metrics. */
+/* The main loop: events from the source, through the timeline, to those who observe it. */
 static bool read_all(struct wi_session *s, struct wi_err *err)
 {
-	wi_progress_pass("analysing");
 	while (!wi_timeline_done(s->timeline)) {
 		int max, n;
 		struct wi_event *ev = wi_timeline_room(s->timeline, &max);
@@ -301,21 +298,45 @@ static bool no_events(const struct wi_session *s, struct wi_err *err)
 			 "no scheduler events in this trace: sched_switch and sched_waking are needed");
 }
 
-bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *wanted, struct wi_err *err)
+void wi_session_find_kernel(struct wi_session *s)
 {
 	const char *release = wi_source_info(s->src)->kernel;
 
 	s->kernel = wi_kernel_of(release[0] ? release : s->machine.release);
-	if (!metrics_new(s, wanted, s->kernel, err) || !timeline_new(s, s->kernel, err) || !read_all(s, err))
+}
+
+bool wi_session_read(struct wi_session *s, const char *pass, bool last, struct wi_err *err)
+{
+	wi_progress_pass(pass);
+	memset(&s->silence, 0, sizeof(s->silence));
+	if (!read_all(s, err))
 		return false;
 	wi_progress_end();
 	if (!(wi_timeline_quality(s->timeline)->types & SCHED_EVENTS))
 		return no_events(s, err);
-	s->results = wi_metrics_finish(s->metrics, err);
+	if (!last)
+		return true;
 	if (s->late_markers && !s->note[0])
 		snprintf(s->note, sizeof(s->note),
 			 "markers come late in this trace and were not used for the topology");
 	note_silence(s);
+	return true;
+}
+
+bool wi_session_metrics(struct wi_session *s, const struct wi_metrics_opts *wanted, struct wi_err *err)
+{
+	return metrics_new(s, wanted, s->kernel, err);
+}
+
+bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *wanted, struct wi_err *err)
+{
+	wi_session_find_kernel(s);
+	if (!wi_session_metrics(s, wanted, err) || !wi_session_timeline(s, wi_metrics_observer(s->metrics), err))
+		return false;
+	wi_metrics_bind(s->metrics, s->timeline);
+	if (!wi_session_read(s, "analysing", true, err))
+		return false;
+	s->results = wi_metrics_finish(s->metrics, err);
 	return s->results != NULL;
 }
 
@@ -345,6 +366,7 @@ void wi_session_close(struct wi_session *s)
 	wi_progress_end();
 	wi_timeline_free(s->timeline);
 	wi_metrics_free(s->metrics);
+	wi_session_replay_fini(s);
 	wi_survey_fini(&s->survey);
 	wi_machine_fini(&s->machine);
 	wi_source_close(s->src);

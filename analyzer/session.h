@@ -14,6 +14,9 @@
 #include "analyzer/report/report.h"
 #include "analyzer/session_machine.h"
 
+struct wi_session_replay;
+struct wi_replay_results;
+
 struct wi_session {
 	const struct wi_opts *o; /* borrowed */
 	struct wi_names *names;
@@ -22,7 +25,9 @@ struct wi_session {
 	struct wi_survey survey;
 	struct wi_metrics *metrics;
 	struct wi_timeline *timeline;
-	const struct wi_results *results; /* borrowed from metrics */
+	const struct wi_results *results; /* borrowed from metrics, or from replaying */
+	struct wi_session_replay *replaying; /* NULL: nothing is replayed */
+	const struct wi_replay_results *replayed; /* borrowed from replaying */
 	uint64_t *filter_cpus;		  /* o->cpus in the topology's width */
 	uint32_t kernel; /* WI_KERNEL(); 0 unknown */
 	bool late_markers;
@@ -41,6 +46,15 @@ bool wi_session_open(struct wi_session *s, const struct wi_opts *o, struct wi_er
  * is filled in here. false: err set; WI_EREFUSED when the trace holds no scheduler events.
  */
 bool wi_session_analyse(struct wi_session *s, const struct wi_metrics_opts *wanted, struct wi_err *err);
+/*
+ * The steps of that, for those who observe the timeline with more than the metrics: the kernel's version and the window
+ * from what was surveyed; metrics; a timeline; all events through it (pass: what the
+ * progress line says; last: no other pass follows, so what was noticed goes into the note).
+ */
+void wi_session_find_kernel(struct wi_session *s);
+bool wi_session_metrics(struct wi_session *s, const struct wi_metrics_opts *wanted, struct wi_err *err);
+bool wi_session_timeline(struct wi_session *s, const struct wi_timeline_observer *obs, struct wi_err *err);
+bool wi_session_read(struct wi_session *s, const char *pass, bool last, struct wi_err *err);
 struct wi_report wi_session_report(const struct wi_session *s); /* borrows from s */
 void wi_session_close(struct wi_session *s);
 
