@@ -727,6 +727,8 @@ bool wi_report_json(FILE *out, const struct wi_report *rep, uint32_t sections, s
 		write_migrations(&j, r);
 	if (sections & WI_SECTION_TASKS)
 		write_tasks(&j, rep);
+	if (rep->members)
+		rep->members(&j, rep->members_ctx);
 	wi_json_end_object(&j);
 	return true;
 }

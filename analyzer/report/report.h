@@ -37,6 +37,9 @@ struct wi_report {
 	/* JSON: what a command adds at the end of .wake_affine; may be NULL. */
 	void (*affine_members)(struct wi_json *j, const void *ctx);
 	const void *affine_ctx;
+	/* JSON: what a command adds at the end of the report; may be NULL. */
+	void (*members)(struct wi_json *j, const void *ctx);
+	const void *members_ctx;
 };
 
 /* Parts of a report; the head (input, window, quality, events, topology) belongs to every one. */
