@@ -297,13 +297,12 @@ static void learn_happened(void *ctx, const struct wakeif_happening *h)
 
 /* ---- life ---- */
 
-static struct r_model *in_init; /* the model whose init() runs: what it says is for it */
-
 static void say(void *ctx, const char *reason)
 {
-	(void)ctx;
-	if (in_init && reason)
-		snprintf(in_init->said, sizeof(in_init->said), "%s", reason);
+	const struct wi_replay *r = wi_estimates_caller(ctx);
+
+	if (r->begins && reason)
+		snprintf(r->begins->said, sizeof(r->begins->said), "%s", reason);
 }
 
 static uint32_t no_cookie(void *ctx, uint32_t task)
@@ -323,13 +322,13 @@ static bool begin_model(struct wi_replay *r, struct r_model *m, struct wi_err *e
 	wi_estimates_host_for(r->est, m->m.ops->needs, &m->host);
 	m->host.cookie = no_cookie;
 	m->host.say = say;
-	in_init = m;
+	r->begins = m;
 	if (m->m.plugin)
 		wi_plugin_enter(m->m.ops->name, "init");
 	m->state = m->m.ops->init ? m->m.ops->init(&m->host, m->m.values) : NULL;
 	if (m->m.plugin)
 		wi_plugin_leave();
-	in_init = NULL;
+	r->begins = NULL;
 	m->begun = m->state || !m->m.ops->init;
 	if (!m->begun)
 		return wi_err_set(err, WI_EREFUSED, "model %s: %s", m->m.label,
@@ -344,7 +343,8 @@ static bool begin_models(struct wi_replay *r, const struct wi_replay_opts *o, st
 	struct wi_estimates_opts eo = { .topology = o->topology,
 					.kernel_version = o->kernel_version,
 					.hz = o->hz,
-					.seed = o->seed };
+					.seed = o->seed,
+					.caller = r };
 	uint32_t nr = o->learn && o->nr_models ? 1 : (uint32_t)o->nr_models;
 
 	for (uint32_t i = 0; i < nr; i++)

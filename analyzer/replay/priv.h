@@ -62,6 +62,7 @@ struct wi_replay {
 	struct wi_timeline_observer obs;
 	struct wi_estimates *est;
 	struct r_model model[WI_REPLAY_MODELS];
+	struct r_model *begins; /* the one whose init() runs: what it says is for it */
 	uint32_t nr, nr_observers;
 	struct r_model *observer[WI_REPLAY_MODELS]; /* those with observe() */
 	struct wakeif_choice choice[WI_REPLAY_MODELS];
