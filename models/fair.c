@@ -571,7 +571,7 @@ static uint32_t select_cpu(const struct fair *f)
 		f->r->wide = wide(f);
 		if (!may)
 			fair_step(f, WI_FAIR_STEP_WAKER_FORBIDDEN, 0, w, 0);
-		want = !f->r->wide && may;
+		f->r->wanted_affine = want = !f->r->wide && may;
 		if (w != p)
 			f->r->affine = want ? WAKEIF_AFFINE_NO_DOMAIN : WAKEIF_AFFINE_WIDE;
 	}

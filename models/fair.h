@@ -215,6 +215,7 @@ struct wi_fair_inputs {
 	bool waker_pinned;			/* kernel thread bound to one CPU */
 	bool waker_in_task;			/* not in an interrupt */
 	bool wakee_idle_policy;			/* SCHED_IDLE */
+	bool exec_counted;			/* cpu[].nr_running counts the task that execs */
 	bool mutual;				/* each is the other's last wakee, and no others' (SIS_CURRENT) */
 	bool short_tasks;			/* both run less than knobs.short_run_ns a time */
 	bool waker_idle_cores, prev_idle_cores; /* has_idle_cores of the LLCs of waker_cpu and prev_cpu */
@@ -237,10 +238,12 @@ struct wi_fair_result {
 	uint16_t rule;	   /* enum wakeif_rule */
 	uint16_t affine;   /* enum wakeif_affine */
 	bool wide;
-	bool weighed;		/* the loads were compared: this_eff, prev_eff */
-	bool scanned;		/* the search of the LLC was begun */
-	bool wanted_core;	/* ... for an idle core first */
-	bool asked_cores;	/* has_idle_cores was looked at */
+	bool wanted_affine; /* not wide, and the waker's CPU allowed: up to 5.14 the waker's recent_used_cpu becomes its
+			       CPU */
+	bool weighed;	    /* the loads were compared: this_eff, prev_eff */
+	bool scanned;	    /* the search of the LLC was begun */
+	bool wanted_core;   /* ... for an idle core first */
+	bool asked_cores;   /* has_idle_cores was looked at */
 	bool recent_reached;	/* the wakee's recent_used_cpu becomes prev_cpu */
 	bool clears_idle_cores; /* has_idle_cores of the LLC of target becomes 0 */
 	bool sync_looked_at;	/* the other value of sync could change the answer */

@@ -47,14 +47,14 @@ static void add_cpu(const struct fair *f, struct group *g, uint32_t cpu)
 	bool own = wakee_is_on(f, cpu);
 	uint32_t nr = in->cpu[cpu].nr_running;
 
-	nr -= own && nr;
+	nr -= own && in->exec_counted && nr;
 	g->util += in->ask->cpu_util(in->ask->ctx, cpu, own);
 	g->runnable += in->ask->cpu_runnable(in->ask->ctx, cpu, own);
 	g->load += in->ask->cpu_load(in->ask->ctx, cpu, own);
 	g->nr += nr;
 	if (in->unknown && wi_mask_test(in->unknown, cpu))
 		f->r->unknown_matters = true;
-	if (!nr && (own || wi_mask_test(in->idle, cpu)))
+	if (!nr && ((own && in->exec_counted) || wi_mask_test(in->idle, cpu)))
 		g->idle++;
 }
 

@@ -189,7 +189,8 @@ struct wi_logic *wi_logic_new(const struct wakeif_topology *topology, const stru
 					 .allowed = l->allowed,
 					 .idle = l->idle,
 					 .sidle = l->sidle,
-					 .cpu = l->cpu };
+					 .cpu = l->cpu,
+					 .exec_counted = true };
 	return l;
 nomem:
 	wi_err_nomem(err);

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "models/fair_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/cpumask.h"
+
+#define NONE UINT32_MAX
+#define MIGRATION_COST_NS 500000u /* sysctl_sched_migration_cost: longer sleeps reserve no CPU (SIS_CACHE) */
+
+/* Kept only where a knob asks for it. */
+struct lengths {
+	uint64_t since_ns;	   /* runs, or sleeps, since; 0 not known */
+	uint64_t ran_ns;	   /* since its last sleep */
+	uint64_t run_ns, sleep_ns; /* averages, a new value counting an eighth; 0 nothing yet */
+	uint32_t last_wakee;
+	bool runs;
+};
+
+struct wi_fair_state {
+	struct wi_fair_state_opts opt;
+	const struct wakeif_host *host;
+	struct wi_fair_machine machine;
+	struct wi_fair_ask ask;
+	struct wi_fair_inputs in;
+	struct wi_fair_result r;
+	uint32_t nr_cpus, nr_words, nr_slots;
+	uint32_t *recent;	 /* by slot */
+	struct lengths *lengths; /* by slot; NULL: not needed */
+	uint8_t *cores;		 /* has_idle_cores, by CPU that is the lowest of its LLC */
+	wakeif_word *idle;	 /* as followed from what happens; the view's at each decision */
+	wakeif_word *usable;	 /* idle without the preempted vCPUs */
+	wakeif_word *cleared;
+	uint64_t *hot_until;
+	uint32_t *slept; /* by CPU: slot that left it last */
+	bool began, failed, asked;
+	/* The latest decision, until what came of it is told. */
+	struct {
+		uint32_t task, prev, waker, cpu;
+		uint32_t other_cores_cpu; /* the answer under the other has_idle_cores; NONE: not looked at */
+		bool other_cores, other_clears;
+	} last;
+};
+
+/* ---- what fair.c asks ---- */
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t task_load(void *ctx, uint32_t task)
+{
+	const struct wi_fair_state *s = ctx;
+
+	return task == NONE ? 0 : s->host->task_load(s->host->ctx, task);
+}
+
+static uint64_t task_util(void *ctx, uint32_t task)
+{
+	const struct wi_fair_state *s = ctx;
+
+	return task == NONE ? 0 : s->host->task_util(s->host->ctx, task);
+}
+
+static uint64_t cpu_load(void *ctx, uint32_t cpu, bool without)
+{
+	const struct wi_fair_state *s = ctx;
+	uint64_t load =
+		s->opt.runnable_load ? s->host->runnable_load(s->host->ctx, cpu) : s->host->cpu_load(s->host->ctx, cpu);
+
+	return without ? less(load, task_load(ctx, s->in.wakee)) : load;
+}
+
+static uint64_t cpu_util(void *ctx, uint32_t cpu, bool without)
+{
+	const struct wi_fair_state *s = ctx;
+	uint64_t util = s->host->cpu_util(s->host->ctx, cpu);
+
+	return without ? less(util, task_util(ctx, s->in.wakee)) : util;
+}
+
+/* A task's own part of the runnable average is near its utilisation while it runs undisturbed, as one that execs does.
+ */
+static uint64_t cpu_runnable(void *ctx, uint32_t cpu, bool without)
+{
+	const struct wi_fair_state *s = ctx;
+	uint64_t runnable = s->host->cpu_runnable(s->host->ctx, cpu);
+
+	return without ? less(runnable, task_util(ctx, s->in.wakee)) : runnable;
+}
+
+static uint32_t scan_budget(void *ctx, uint32_t cpu, uint32_t *min, uint32_t *max)
+{
+	const struct wi_fair_state *s = ctx;
+
+	if (s->opt.nr_idle_scan >= 0)
+		return *min = *max = (uint32_t)s->opt.nr_idle_scan;
+	return s->host->scan_budget(s->host->ctx, s->machine.topology->group[WAKEIF_LLC][cpu], min, max);
+}
+
+static bool idle_cores(void *ctx, uint32_t cpu)
+{
+	const struct wi_fair_state *s = ctx;
+
+	return s->cores[s->machine.llc_id[cpu]];
+}
+
+/* ---- life ---- */
+
+static bool needs_lengths(const struct wi_fair_knobs *k)
+{
+	return k->sync >= WI_FAIR_SYNC_CURRENT || k->cache;
+}
+
+struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const struct wi_fair_state_opts *opts)
+{
+	struct wi_fair_state *s = calloc(1, sizeof(*s));
+	uint32_t n = host->topology->nr_cpus, words = host->topology->nr_words;
+
+	if (!s)
+		goto nomem;
+	s->opt = *opts;
+	s->host = host;
+	s->nr_cpus = n;
+	s->nr_words = words;
+	if (!wi_fair_machine_init(&s->machine, host->topology))
+		goto nomem;
+	s->cores = calloc(n, sizeof(*s->cores));
+	s->idle = calloc(words, sizeof(*s->idle));
+	s->usable = calloc(words, sizeof(*s->usable));
+	s->cleared = calloc(words, sizeof(*s->cleared));
+	s->hot_until = calloc(n, sizeof(*s->hot_until));
+	s->slept = calloc(n, sizeof(*s->slept));
+	if (!s->cores || !s->idle || !s->usable || !s->cleared || !s->hot_until || !s->slept)
+		goto nomem;
+	for (uint32_t c = 0; c < n; c++)
+		s->slept[c] = NONE;
+	s->ask = (struct wi_fair_ask){ .ctx = s,
+				       .cpu_load = cpu_load,
+				       .cpu_util = cpu_util,
+				       .cpu_runnable = cpu_runnable,
+				       .task_load = task_load,
+				       .task_util = task_util,
+				       .scan_budget = scan_budget,
+				       .idle_cores = idle_cores };
+	s->in = (struct wi_fair_inputs){ .machine = &s->machine,
+					 .knobs = &s->opt.knobs,
+					 .ask = &s->ask,
+					 .idle = s->idle,
+					 .hot_until = opts->knobs.cache ? s->hot_until : NULL,
+					 .cleared = opts->knobs.sis_node ? s->cleared : NULL };
+	s->last.task = NONE;
+	return s;
+nomem:
+	if (host->say)
+		host->say(host->ctx, "out of memory");
+	wi_fair_state_free(s);
+	return NULL;
+}
+
+void wi_fair_state_free(struct wi_fair_state *s)
+{
+	if (!s)
+		return;
+	wi_fair_machine_fini(&s->machine);
+	free(s->recent);
+	free(s->lengths);
+	free(s->cores);
+	free(s->idle);
+	free(s->usable);
+	free(s->cleared);
+	free(s->hot_until);
+	free(s->slept);
+	free(s);
+}
+
+static bool room_for(struct wi_fair_state *s, uint32_t slot)
+{
+	if (slot < s->nr_slots)
+		return true;
+	uint32_t n = slot < 32 ? 64 : slot < UINT32_MAX / 2 ? slot * 2 : slot + 1;
+	uint32_t *recent = realloc(s->recent, n * sizeof(*recent));
+
+	if (!recent)
+		return false;
+	s->recent = recent;
+	if (needs_lengths(&s->opt.knobs)) {
+		struct lengths *l = realloc(s->lengths, n * sizeof(*l));
+
+		if (!l)
+			return false;
+		s->lengths = l;
+	}
+	for (uint32_t i = s->nr_slots; i < n; i++) {
+		recent[i] = NONE;
+		if (s->lengths)
+			s->lengths[i] = (struct lengths){ .last_wakee = NONE };
+	}
+	s->nr_slots = n;
+	return true;
+}
+
+/* ---- what happens ---- */
+
+static void average(uint64_t *avg, uint64_t sample)
+{
+	*avg = *avg ? *avg + (uint64_t)(((int64_t)sample - (int64_t)*avg) / 8) : sample;
+}
+
+static void follow_lengths(struct wi_fair_state *s, const struct wakeif_happening *h)
+{
+	struct lengths *l = &s->lengths[h->task];
+
+	switch (h->type) {
+	case WAKEIF_TASK_BEGAN:
+		*l = (struct lengths){ .last_wakee = NONE };
+		break;
+	case WAKEIF_TASK_ENQUEUED:
+		if (l->since_ns && !l->runs && !(h->flags & WAKEIF_EV_NEW))
+			average(&l->sleep_ns, h->now_ns - l->since_ns);
+		l->since_ns = 0;
+		break;
+	case WAKEIF_TASK_RUNS:
+		l->since_ns = h->now_ns;
+		l->runs = true;
+		break;
+	case WAKEIF_TASK_PREEMPTED:
+	case WAKEIF_TASK_SLEEPS:
+		if (l->runs && l->since_ns)
+			l->ran_ns += h->now_ns - l->since_ns;
+		l->since_ns = 0;
+		l->runs = false;
+		if (h->type == WAKEIF_TASK_PREEMPTED)
+			break;
+		average(&l->run_ns, l->ran_ns);
+		l->ran_ns = 0;
+		l->since_ns = h->now_ns;
+		if (h->cpu < s->nr_cpus)
+			s->slept[h->cpu] = h->task;
+		break;
+	case WAKEIF_TASK_LOST:
+		l->since_ns = l->ran_ns = 0;
+		l->runs = false;
+		break;
+	default:
+		break;
+	}
+}
+
+/* SIS_CACHE: whoever left the CPU idle may be back soon. */
+static void reserve(struct wi_fair_state *s, uint32_t cpu, uint64_t now_ns)
+{
+	uint32_t task = s->slept[cpu];
+
+	s->hot_until[cpu] = 0;
+	s->slept[cpu] = NONE;
+	if (task >= s->nr_slots)
+		return;
+	const struct lengths *l = &s->lengths[task];
+
+	if (!l->runs && l->since_ns == now_ns && l->sleep_ns && l->sleep_ns < MIGRATION_COST_NS)
+		s->hot_until[cpu] = now_ns + l->sleep_ns;
+}
+
+/* The CPU picks its idle task: when the rest of its core idles, too, the LLC has an idle core. */
+static void cpu_idles(struct wi_fair_state *s, uint32_t cpu, uint64_t now_ns)
+{
+	uint8_t *cores = &s->cores[s->machine.llc_id[cpu]];
+
+	if (s->machine.smt && !*cores) {
+		const wakeif_word *core = s->machine.core[cpu];
+		bool all = true;
+
+		for (uint32_t i = 0; i < s->nr_words && all; i++) {
+			wakeif_word rest = core[i];
+
+			if (cpu >> 6 == i)
+				rest &= ~(1ull << (cpu & 63));
+			all = !(rest & ~s->idle[i]);
+		}
+		*cores = all;
+	}
+	wi_mask_set(s->idle, cpu);
+	if (s->opt.knobs.cache)
+		reserve(s, cpu, now_ns);
+}
+
+/* What the recording kernel chose tells what it knew. */
+static void learn(struct wi_fair_state *s, const struct wakeif_happening *h)
+{
+	if (h->task != s->last.task)
+		return;
+	if (h->cpu != s->last.prev && h->cpu != s->last.waker && h->task < s->nr_slots &&
+	    s->opt.knobs.recent == WI_FAIR_RECENT_ALWAYS)
+		s->recent[h->task] = s->last.prev;
+	if (h->cpu != s->last.cpu && h->cpu == s->last.other_cores_cpu) {
+		uint32_t llc = s->machine.llc_id[s->r.target];
+
+		s->cores[llc] = s->last.other_cores && !s->last.other_clears;
+	}
+}
+
+void wi_fair_state_observe(struct wi_fair_state *s, const struct wakeif_happening *h)
+{
+	bool cpu_known = h->cpu < s->nr_cpus;
+
+	switch (h->type) {
+	case WAKEIF_CPU_IDLES:
+		if (cpu_known)
+			cpu_idles(s, h->cpu, h->now_ns);
+		return;
+	case WAKEIF_CPU_WAKES:
+	case WAKEIF_CPU_LOST:
+		if (cpu_known)
+			wi_mask_clear(s->idle, h->cpu);
+		return;
+	case WAKEIF_TICK:
+		return;
+	case WAKEIF_PLACED:
+		if (s->opt.observed && !(h->flags & WAKEIF_EV_NEW))
+			learn(s, h);
+		s->last.task = NONE;
+		if ((h->flags & WAKEIF_EV_NEW) && h->task < s->nr_slots && h->other < s->nr_cpus)
+			s->recent[h->task] = h->other;
+		break;
+	case WAKEIF_TASK_BEGAN:
+		if (!room_for(s, h->task)) {
+			s->failed = true;
+			return;
+		}
+		s->recent[h->task] = NONE;
+		break;
+	case WAKEIF_TASK_ENQUEUED:
+	case WAKEIF_TASK_MOVED:
+		break;
+	default:
+		if (s->lengths && h->task < s->nr_slots)
+			follow_lengths(s, h);
+		return;
+	}
+	if (s->lengths && h->task < s->nr_slots)
+		follow_lengths(s, h);
+	if (cpu_known && (h->type == WAKEIF_TASK_ENQUEUED || h->type == WAKEIF_PLACED ||
+			  (h->type == WAKEIF_TASK_MOVED && !(h->flags & WAKEIF_EV_WAKING))))
+		wi_mask_clear(s->idle, h->cpu);
+}
+
+/* ---- decisions ---- */
+
+/* Before the first decision nothing is known of has_idle_cores: it is set where a core idles now. */
+static void begin(struct wi_fair_state *s, const struct wakeif_view *v)
+{
+	s->began = true;
+	for (uint32_t c = 0; c < s->nr_cpus && s->machine.smt; c++) {
+		bool all = wi_mask_test(v->idle, c);
+
+		for (uint32_t i = 0; i < s->nr_words; i++)
+			all &= !(s->machine.core[c][i] & ~v->idle[i]);
+		if (all)
+			s->cores[s->machine.llc_id[c]] = 1;
+	}
+}
+
+static const wakeif_word *without_preempted(struct wi_fair_state *s, const struct wakeif_view *v)
+{
+	memcpy(s->usable, v->idle, s->nr_words * sizeof(*s->usable));
+	wi_mask_for_each (c, v->idle, s->nr_words) {
+		if (v->now_ns - v->cpu[c].idle_since_ns > s->opt.vcpu_preempted_ns)
+			wi_mask_clear(s->usable, c);
+	}
+	return s->usable;
+}
+
+static void fill_wakeup(struct wi_fair_state *s, const struct wakeif_wakeup *w)
+{
+	struct wi_fair_inputs *in = &s->in;
+	const struct wakeif_host *host = s->host;
+	bool waker_known = w->waker_task != WAKEIF_TASK_NONE;
+
+	in->flags = w->class_ == WAKEIF_FORK   ? WAKEIF_WF_FORK
+		    : w->class_ == WAKEIF_EXEC ? WAKEIF_WF_EXEC
+					       : WAKEIF_WF_TTWU | (w->wake_flags & WAKEIF_WF_SYNC);
+	in->now_ns = w->now_ns;
+	in->waker_cpu = w->waker_cpu;
+	in->prev_cpu = w->prev_cpu;
+	in->waker = w->waker_task;
+	in->wakee = w->wakee_task;
+	in->waker_flips = waker_known ? host->wakee_flips(host->ctx, w->waker_task) : 0;
+	in->wakee_flips = w->wakee_task != WAKEIF_TASK_NONE ? host->wakee_flips(host->ctx, w->wakee_task) : 0;
+	in->recent_cpu = w->wakee_task < s->nr_slots ? s->recent[w->wakee_task] : NONE;
+	in->waker_exiting = w->waker_exiting;
+	in->waker_pinned = w->waker_pinned;
+	in->waker_in_task = w->context == WAKEIF_CTX_TASK || w->context == WAKEIF_CTX_UNKNOWN;
+	in->wakee_idle_policy = w->policy == WAKEIF_POLICY_IDLE;
+	in->allowed = w->allowed;
+}
+
+static void fill_view(struct wi_fair_state *s, const struct wakeif_view *v)
+{
+	struct wi_fair_inputs *in = &s->in;
+
+	memcpy(s->idle, v->idle, s->nr_words * sizeof(*s->idle));
+	in->idle = s->opt.vcpu_preempted_ns ? without_preempted(s, v) : s->idle;
+	in->sidle = v->sched_idle_only;
+	in->unknown = v->unknown;
+	in->cpu = v->cpu;
+	in->waker_idle_cores = s->cores[s->machine.llc_id[in->waker_cpu]];
+	in->prev_idle_cores = s->cores[s->machine.llc_id[in->prev_cpu]];
+}
+
+static bool runs_briefly(const struct wi_fair_state *s, uint32_t task)
+{
+	return task < s->nr_slots && s->lengths[task].run_ns && s->lengths[task].run_ns < s->opt.knobs.short_run_ns;
+}
+
+static void fill_lengths(struct wi_fair_state *s, const struct wakeif_wakeup *w)
+{
+	struct wi_fair_inputs *in = &s->in;
+	uint32_t waker = w->waker_task, wakee = w->wakee_task;
+
+	in->short_tasks = runs_briefly(s, waker) && runs_briefly(s, wakee);
+	in->mutual = false;
+	if (waker >= s->nr_slots || wakee >= s->nr_slots)
+		return;
+	if (w->class_ == WAKEIF_SELECT)
+		s->lengths[waker].last_wakee = wakee;
+	in->mutual = s->lengths[waker].last_wakee == wakee && s->lengths[wakee].last_wakee == waker;
+}
+
+/* What the decision leaves behind. */
+static void remember(struct wi_fair_state *s, const struct wakeif_wakeup *w)
+{
+	const struct wi_fair_result *r = &s->r;
+
+	if (r->recent_reached && w->wakee_task < s->nr_slots)
+		s->recent[w->wakee_task] = w->prev_cpu;
+	if (s->opt.knobs.recent == WI_FAIR_RECENT_ON_HIT && r->wanted_affine && w->waker_task < s->nr_slots)
+		s->recent[w->waker_task] = w->waker_cpu;
+	if (r->clears_idle_cores)
+		s->cores[s->machine.llc_id[r->target]] = 0;
+	if (s->in.cleared)
+		wi_mask_for_each (c, s->cleared, s->nr_words)
+			s->cores[c] = 0;
+	if (r->scanned && s->opt.prop_searched)
+		s->opt.prop_searched(s->opt.prop_ctx, r->target, r->examined);
+}
+
+/* The answer had has_idle_cores of the searched LLC been the other way round. */
+static void other_cores(struct wi_fair_state *s)
+{
+	struct wi_fair_inputs in = s->in;
+	bool at_waker = s->r.target == in.waker_cpu, was = at_waker ? in.waker_idle_cores : in.prev_idle_cores;
+
+	in.waker_idle_cores ^= at_waker || wi_fair_share(&s->machine, in.waker_cpu, s->r.target);
+	in.prev_idle_cores ^= !at_waker || wi_fair_share(&s->machine, in.prev_cpu, s->r.target);
+	in.cleared = NULL;
+	struct wi_fair_result r = wi_fair_select(&in);
+
+	s->last.other_cores_cpu = r.cpu;
+	s->last.other_cores = !was;
+	s->last.other_clears = r.clears_idle_cores;
+}
+
+static void tell(const struct wi_fair_result *r, uint32_t other_sync_cpu, struct wakeif_choice *c)
+{
+	c->cpu = r->cpu;
+	c->rule = r->rule;
+	c->affine = r->affine;
+	c->target = r->target;
+	c->examined = r->examined;
+	c->flags = WAKEIF_CHOICE_KNOWS_SYNC | (r->scanned ? WAKEIF_CHOICE_SEARCHED : 0) |
+		   (r->wanted_core ? WAKEIF_CHOICE_WANTED_CORE : 0) |
+		   (r->budget_matters || r->unknown_matters ? WAKEIF_CHOICE_AMBIGUOUS : 0);
+	c->other_sync_cpu = other_sync_cpu;
+}
+
+static bool can_answer(const struct wi_fair_state *s, const struct wakeif_wakeup *w)
+{
+	return !s->failed && w->waker_cpu < s->nr_cpus && w->prev_cpu < s->nr_cpus;
+}
+
+bool wi_fair_state_select(struct wi_fair_state *s, const struct wakeif_wakeup *w, const struct wakeif_view *v,
+			  struct wakeif_choice *choice)
+{
+	uint32_t other_sync;
+
+	if (!can_answer(s, w) || (w->wakee_task != WAKEIF_TASK_NONE && !room_for(s, w->wakee_task)))
+		return false;
+	if (!s->began)
+		begin(s, v);
+	fill_wakeup(s, w);
+	fill_view(s, v);
+	if (s->lengths)
+		fill_lengths(s, w);
+	s->asked = true;
+	if (wi_mask_weight(w->allowed, s->nr_words) == 1) { /* the kernel does not ask its class then */
+		s->r = (struct wi_fair_result){ .cpu = wi_mask_next(w->allowed, s->nr_words, 0),
+						.target = WAKEIF_CPU_NONE,
+						.rule = WAKEIF_RULE_ONE_ALLOWED };
+		tell(&s->r, s->r.cpu, choice);
+		return true;
+	}
+	if (s->in.cleared)
+		memset(s->cleared, 0, s->nr_words * sizeof(*s->cleared));
+	s->r = wi_fair_select(&s->in);
+	other_sync = s->r.cpu;
+	if (s->r.sync_looked_at) {
+		struct wi_fair_inputs in = s->in;
+
+		in.flags ^= WAKEIF_WF_SYNC;
+		in.cleared = NULL;
+		other_sync = wi_fair_select(&in).cpu;
+	}
+	tell(&s->r, other_sync, choice);
+	s->last.task = NONE;
+	if (w->class_ == WAKEIF_SELECT) {
+		s->last.task = w->wakee_task;
+		s->last.prev = w->prev_cpu;
+		s->last.waker = w->waker_cpu;
+		s->last.cpu = s->r.cpu;
+		s->last.other_cores_cpu = NONE;
+		if (s->opt.observed && s->r.asked_cores)
+			other_cores(s);
+	}
+	remember(s, w);
+	return true;
+}
+
+const struct wi_fair_inputs *wi_fair_state_inputs(const struct wi_fair_state *s)
+{
+	return s->asked ? &s->in : NULL;
+}
+
+const struct wi_fair_result *wi_fair_state_result(const struct wi_fair_state *s)
+{
+	return s->asked ? &s->r : NULL;
+}
