@@ -20,7 +20,7 @@ static uint64_t budget_util(void *ctx, uint32_t c)
 	return wi_pelt_cpu_util(&e->cpu[c].pelt);
 }
 
-static bool start(struct wi_estimates *e)
+static bool start(struct wi_estimates *e, const struct wi_estimates_opts *o)
 {
 	struct wi_scan_budget_host host = { .ctx = e, .util = budget_util, .decay = est_load_decay_idle };
 
@@ -31,6 +31,8 @@ static bool start(struct wi_estimates *e)
 		e->cpu[c].curr = NONE;
 		e->cpu[c].avg_idle.avg_ns = WI_AVG_IDLE_MAX_NS;
 	}
+	if (e->loads && !est_groups_new(e, o))
+		return false;
 	if (!e->budgets)
 		return true;
 	e->budget = wi_scan_budget_new(e->topo, e->hz, &host);
@@ -56,7 +58,10 @@ struct wi_estimates *wi_estimates_new(const struct wi_estimates_opts *o, struct 
 	e->budgets = o->needs & WAKEIF_NEED_SCAN_BUDGET;
 	e->est_single = e->kernel >= KERNEL(6, 8);
 	e->new_unscaled = e->kernel < KERNEL(6, 10);
-	if (!start(e)) {
+	e->members = o->members;
+	e->nr_members = o->nr_members;
+	e->other_group = o->other_group <= o->nr_groups ? o->other_group : 0;
+	if (!start(e, o)) {
 		wi_err_nomem(err);
 		wi_estimates_free(e);
 		return NULL;
@@ -69,6 +74,7 @@ void wi_estimates_free(struct wi_estimates *e)
 	if (!e)
 		return;
 	wi_scan_budget_free(e->budget);
+	est_groups_free(e);
 	free(e->cpu);
 	free(e->task);
 	free(e->flips);
@@ -138,6 +144,7 @@ static void inherit(struct wi_estimates *e, uint32_t slot, uint32_t parent)
 {
 	if (!est_task(e, parent) || !est_task(e, slot))
 		return;
+	e->task[slot].group = e->task[parent].group;
 	if (e->flips)
 		e->flips[slot] = e->flips[parent];
 	if (e->flips_reset)
@@ -154,6 +161,8 @@ static void task_began(struct wi_estimates *e, const struct wakeif_happening *h)
 	t->born = h->flags & WAKEIF_EV_NEW;
 	if (h->other != WAKEIF_TASK_NONE)
 		inherit(e, h->task, h->other);
+	else if (e->nr_groups)
+		e->task[h->task].group = est_group_of(e, h->pid);
 }
 
 /* Long gaps are jumped over. */
@@ -187,6 +196,7 @@ static void set_time(struct wi_estimates *e, uint64_t now_ns)
 			e->cpu[c].pelt.last_ns = e->now_ns;
 			e->cpu[c].old_jiffy = e->jiffy;
 		}
+		est_groups_start(e);
 	}
 	if (e->now_ns >= e->jiffy_ns + e->tick_ns)
 		next_jiffies(e);
@@ -435,7 +445,7 @@ static uint64_t host_task_load(void *ctx, uint32_t slot)
 {
 	struct est_task *t = task_up_to_tick(ctx, slot);
 
-	return t ? t->pelt.load_avg : 0;
+	return !t ? 0 : t->group ? est_group_load(ctx, t) : t->pelt.load_avg;
 }
 
 static uint64_t host_task_util(void *ctx, uint32_t slot)

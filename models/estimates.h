@@ -27,13 +27,28 @@
 
 struct wi_estimates;
 
+/* A task that is in a group when the recording begins. */
+struct wi_estimates_member {
+	int32_t pid;
+	uint32_t group; /* 1 .. nr_groups; 0 the root */
+};
+
 struct wi_estimates_opts {
 	const struct wakeif_topology *topology; /* borrowed until the estimates are freed */
 	uint32_t needs;		 /* enum wakeif_need of all models together; the others' functions give 0 */
 	uint32_t kernel_version; /* of the recording: major << 16 | minor << 8; 0 unknown: as 6.1 */
 	uint32_t hz;		 /* 0 unknown: 250 */
 	uint64_t seed;		 /* handed on to models */
-	void *caller;		 /* for the caller's own functions in struct wakeif_host, see wi_estimates_caller() */
+	/*
+	 * Groups of tasks that share CPU time, one level deep (autogroups, cgroups): loads of CPUs and tasks are then
+	 * those of the root's level. A new task is in its parent's group.
+	 */
+	uint32_t nr_groups;			   /* 0: all tasks are in the root */
+	const uint32_t *group_shares;		   /* nr_groups of them, 1024 is nice 0; NULL: 1024 each */
+	const struct wi_estimates_member *members; /* by pid; borrowed until the estimates are freed */
+	size_t nr_members;
+	uint32_t other_group; /* of tasks that were there before the recording and are not named */
+	void *caller;	      /* for the caller's own functions in struct wakeif_host, see wi_estimates_caller() */
 };
 
 /* NULL: out of memory, err set. */

@@ -6,6 +6,21 @@
  */
 #include "models/estimates_priv.h"
 
+/* The queues on the way from a task of this group to the root. */
+static void update_cpu(struct wi_estimates *e, uint32_t c, uint32_t group, uint64_t now_ns)
+{
+	if (group)
+		est_group_update(e, group, c, now_ns);
+	else
+		wi_pelt_update_cpu(&e->cpu[c].pelt, now_ns);
+}
+
+/* The queue that the task itself counts in. */
+static struct wi_pelt_cpu *own_queue(struct wi_estimates *e, const struct est_task *t, uint32_t c)
+{
+	return t->group ? &est_grq(e, t->group, c)->queue : &e->cpu[c].pelt;
+}
+
 static bool tracked(const struct wi_estimates *e, uint32_t cpu)
 {
 	return cpu < e->topo->nr_cpus;
@@ -33,7 +48,7 @@ void est_load_sync_cpu(struct wi_estimates *e, uint32_t c)
 	uint64_t tick = last_tick(e, cpu);
 
 	if (tick > cpu->pelt.last_ns)
-		wi_pelt_update_cpu(&cpu->pelt, tick);
+		update_cpu(e, c, e->task[cpu->curr].group, tick);
 }
 
 void est_load_sync_task(struct wi_estimates *e, struct est_task *t)
@@ -50,7 +65,7 @@ void est_load_tick(struct wi_estimates *e, uint32_t c)
 
 	if (cpu->curr == NONE)
 		return;
-	wi_pelt_update_cpu(&cpu->pelt, e->now_ns);
+	update_cpu(e, c, e->task[cpu->curr].group, e->now_ns);
 	wi_pelt_update_task(&e->task[cpu->curr].pelt, e->now_ns, true, true);
 }
 
@@ -59,6 +74,9 @@ void est_load_decay_idle(void *ctx, uint32_t c, uint64_t now_ns)
 	struct wi_estimates *e = ctx;
 
 	wi_pelt_update_cpu(&e->cpu[c].pelt, now_ns);
+	for (uint32_t g = 1; g <= e->nr_groups; g++)
+		if (e->group[g].cpu[c].queue.load_sum)
+			est_group_update(e, g, c, now_ns);
 }
 
 /* cpu_load[i] moves 2^-i of the way to the queue's weight at each tick, rounded up when it rises. */
@@ -110,11 +128,14 @@ static void dequeue(struct wi_estimates *e, struct est_task *t, uint32_t slot)
 	if (!t->queued)
 		return;
 	before_weight_changes(e, t->cpu);
-	wi_pelt_update_cpu(&e->cpu[t->cpu].pelt, e->now_ns);
+	update_cpu(e, t->cpu, t->group, e->now_ns);
 	update_task(e, t);
 	if (t->running)
 		stop_running(e, t, slot);
-	wi_pelt_dequeue(&e->cpu[t->cpu].pelt, &t->pelt);
+	if (t->group)
+		est_group_dequeue(e, t, t->cpu);
+	else
+		wi_pelt_dequeue(&e->cpu[t->cpu].pelt, &t->pelt);
 	t->queued = false;
 }
 
@@ -123,30 +144,34 @@ static void leave_unseen(struct wi_estimates *e, struct est_task *t, uint32_t sl
 {
 	dequeue(e, t, slot);
 	if (t->pelt.attached && t->cpu != NONE)
-		wi_pelt_remove(&e->cpu[t->cpu].pelt, &t->pelt, e->now_ns, e->cpu[t->cpu].idle);
+		wi_pelt_remove(own_queue(e, t, t->cpu), &t->pelt, e->now_ns, e->cpu[t->cpu].idle);
 	t->cpu = NONE;
 }
 
 static void enqueue(struct wi_estimates *e, struct est_task *t, uint32_t slot, uint32_t c, bool is_new)
 {
-	struct wi_pelt_cpu *cpu = &e->cpu[c].pelt;
-
 	if (t->queued && t->cpu == c)
 		return;
 	if (t->cpu != c && t->cpu != NONE)
 		leave_unseen(e, t, slot);
 	before_weight_changes(e, c);
-	wi_pelt_update_cpu(cpu, e->now_ns);
+	update_cpu(e, c, t->group, e->now_ns);
 	if (t->pelt.attached) {
 		update_task(e, t);
 	} else {
 		if (is_new)
-			wi_pelt_init_new(cpu, &t->pelt, t->pelt.weight, e->new_unscaled);
-		wi_pelt_attach(cpu, &t->pelt);
+			wi_pelt_init_new(own_queue(e, t, c), &t->pelt, t->pelt.weight, e->new_unscaled);
+		if (t->group)
+			est_group_attach(e, t, c);
+		else
+			wi_pelt_attach(&e->cpu[c].pelt, &t->pelt);
 	}
 	t->cpu = c;
 	t->queued = true;
-	wi_pelt_enqueue(cpu, &t->pelt);
+	if (t->group)
+		est_group_enqueue(e, t, c);
+	else
+		wi_pelt_enqueue(&e->cpu[c].pelt, &t->pelt);
 }
 
 static void runs(struct wi_estimates *e, struct est_task *t, uint32_t slot, uint32_t c)
@@ -158,11 +183,11 @@ static void runs(struct wi_estimates *e, struct est_task *t, uint32_t slot, uint
 	if (cpu->curr != NONE && cpu->curr != slot) {
 		struct est_task *other = &e->task[cpu->curr];
 
-		wi_pelt_update_cpu(&cpu->pelt, e->now_ns);
+		update_cpu(e, c, other->group, e->now_ns);
 		update_task(e, other);
 		other->running = false;
 	}
-	wi_pelt_update_cpu(&cpu->pelt, e->now_ns);
+	update_cpu(e, c, t->group, e->now_ns);
 	update_task(e, t);
 	t->running = true;
 	cpu->curr = slot;
@@ -173,7 +198,7 @@ static void preempted(struct wi_estimates *e, struct est_task *t, uint32_t slot)
 {
 	if (!t->queued)
 		return;
-	wi_pelt_update_cpu(&e->cpu[t->cpu].pelt, e->now_ns);
+	update_cpu(e, t->cpu, t->group, e->now_ns);
 	update_task(e, t);
 	if (t->running)
 		stop_running(e, t, slot);
@@ -186,7 +211,7 @@ static void sleeps(struct wi_estimates *e, struct est_task *t, uint32_t slot, bo
 	dequeue(e, t, slot);
 	wi_pelt_est_sleep(&t->pelt, e->est_single);
 	if (dead)
-		wi_pelt_remove(&e->cpu[t->cpu].pelt, &t->pelt, e->now_ns, false);
+		wi_pelt_remove(own_queue(e, t, t->cpu), &t->pelt, e->now_ns, false);
 }
 
 static void moved(struct wi_estimates *e, struct est_task *t, uint32_t slot, uint32_t to)
@@ -195,13 +220,16 @@ static void moved(struct wi_estimates *e, struct est_task *t, uint32_t slot, uin
 		return;
 	if (t->queued) {
 		dequeue(e, t, slot);
-		wi_pelt_detach(&e->cpu[t->cpu].pelt, &t->pelt);
+		if (t->group)
+			est_group_detach(e, t, t->cpu);
+		else
+			wi_pelt_detach(&e->cpu[t->cpu].pelt, &t->pelt);
 		t->cpu = NONE;
 		enqueue(e, t, slot, to, false);
 		return;
 	}
 	est_load_sync_cpu(e, t->cpu);
-	wi_pelt_remove(&e->cpu[t->cpu].pelt, &t->pelt, e->now_ns, e->cpu[t->cpu].idle);
+	wi_pelt_remove(own_queue(e, t, t->cpu), &t->pelt, e->now_ns, e->cpu[t->cpu].idle);
 	t->cpu = NONE;
 }
 
@@ -228,9 +256,12 @@ static void know(struct wi_estimates *e, struct est_task *t, const struct wakeif
 		return;
 	}
 	before_weight_changes(e, t->cpu);
-	wi_pelt_update_cpu(&e->cpu[t->cpu].pelt, e->now_ns);
+	update_cpu(e, t->cpu, t->group, e->now_ns);
 	update_task(e, t);
-	wi_pelt_reweight(&e->cpu[t->cpu].pelt, &t->pelt, t->queued, weight);
+	if (t->group)
+		est_group_reweight(e, t, weight);
+	else
+		wi_pelt_reweight(&e->cpu[t->cpu].pelt, &t->pelt, t->queued, weight);
 }
 
 void est_load_happened(struct wi_estimates *e, const struct wakeif_happening *h)

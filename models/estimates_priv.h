@@ -16,6 +16,7 @@ struct est_task {
 	uint64_t seen_ns; /* told of since */
 	uint32_t cpu;	  /* where it counts; NONE unknown */
 	uint32_t on_cpu;  /* queued there, whatever its class (kept for the budget); NONE */
+	uint32_t group;	  /* 0: the root */
 	bool born;	  /* since its birth */
 	bool queued, running;
 	bool fair;
@@ -30,6 +31,19 @@ struct est_cpu {
 	uint64_t old_load[NR_OLD_LOADS];
 	uint64_t old_jiffy; /* up to which old_load counts */
 	struct wi_avg_idle avg_idle;
+};
+
+/* A group on one CPU. */
+struct est_grq {
+	struct wi_pelt_cpu queue;
+	struct wi_pelt_task entity; /* stands for it in the root's queue */
+	uint64_t contributes;	    /* to the group's load_avg */
+};
+
+struct est_group {
+	uint32_t shares;
+	uint64_t load_avg; /* over all CPUs */
+	struct est_grq *cpu;
 };
 
 /* How long idle CPUs take to answer a wakeup: counts by quarter octave. */
@@ -59,6 +73,10 @@ struct wi_estimates {
 	struct wi_lengths *lengths;
 	uint32_t nr_slots; /* of all four */
 	struct wi_scan_budget *budget;
+	struct est_group *group; /* 1 .. nr_groups; [0] is not used */
+	uint32_t nr_groups, other_group;
+	const struct wi_estimates_member *members;
+	size_t nr_members;
 };
 
 /* The slot, made if need be; NULL: out of memory, or no slot. */
@@ -71,5 +89,19 @@ void est_load_sync_cpu(struct wi_estimates *e, uint32_t cpu); /* to the last tic
 void est_load_sync_task(struct wi_estimates *e, struct est_task *t);
 void est_load_decay_idle(void *e, uint32_t cpu, uint64_t now_ns);
 void est_old_load_sync(struct wi_estimates *e, uint32_t cpu);
+
+/* estimates_group.c: what estimates_load.c does for tasks of the root, for those of a group */
+bool est_groups_new(struct wi_estimates *e, const struct wi_estimates_opts *o);
+void est_groups_free(struct wi_estimates *e);
+void est_groups_start(struct wi_estimates *e);
+struct est_grq *est_grq(struct wi_estimates *e, uint32_t group, uint32_t cpu);
+void est_group_update(struct wi_estimates *e, uint32_t group, uint32_t cpu, uint64_t now_ns);
+void est_group_attach(struct wi_estimates *e, struct est_task *t, uint32_t cpu);
+void est_group_detach(struct wi_estimates *e, struct est_task *t, uint32_t cpu);
+void est_group_enqueue(struct wi_estimates *e, struct est_task *t, uint32_t cpu);
+void est_group_dequeue(struct wi_estimates *e, struct est_task *t, uint32_t cpu);
+void est_group_reweight(struct wi_estimates *e, struct est_task *t, uint32_t weight);
+uint64_t est_group_load(struct wi_estimates *e, const struct est_task *t);
+uint32_t est_group_of(const struct wi_estimates *e, int32_t pid);
 
 #endif

@@ -25,12 +25,14 @@ struct llc {
 	uint32_t prev; /* the value before */
 	uint32_t nr_busy;
 	bool known;
+	bool due; /* balanced in this jiffy */
 };
 
 struct wi_scan_budget {
 	const struct wakeif_topology *topo;
 	struct wi_scan_budget_host host;
 	uint32_t hz;
+	bool any_due;
 	uint32_t nr_idle, nr_known, nr_counted; /* CPUs */
 	struct cpu *cpu;
 	struct llc *llc;
@@ -186,7 +188,7 @@ static void update(struct wi_scan_budget *b, struct llc *l)
 	l->known = true;
 }
 
-/* c's LLC domain is due: returns whether the budget was computed. */
+/* Balances c's LLC domain if that is due; who may balance computes the budget. */
 static void balance(struct wi_scan_budget *b, uint32_t c, uint64_t jiffy)
 {
 	struct cpu *cpu = &b->cpu[c];
@@ -206,10 +208,21 @@ static void balance(struct wi_scan_budget *b, uint32_t c, uint64_t jiffy)
 	if (cpu->last_balance && jiffy < cpu->last_balance + wait)
 		return;
 	if (may_balance(b, c))
-		update(b, &b->llc[cpu->llc]);
+		b->llc[cpu->llc].due = b->any_due = true;
 	cpu->last_balance = jiffy;
 	if (cpu->interval_ms < 2 * weight)
 		cpu->interval_ms *= 2;
+}
+
+/* Once an LLC and jiffy, however many CPUs were due: the last one's value remains. */
+static void update_all(struct wi_scan_budget *b)
+{
+	for (uint32_t g = 0; g < b->topo->nr_groups[WAKEIF_LLC]; g++) {
+		if (b->llc[g].due)
+			update(b, &b->llc[g]);
+		b->llc[g].due = false;
+	}
+	b->any_due = false;
 }
 
 /* A tick that finds the CPU busy counts it as such; the first that finds it idle is its last, and balances it. */
@@ -248,6 +261,8 @@ void wi_scan_budget_tick(struct wi_scan_budget *b, uint64_t jiffy, uint64_t now_
 			kick = true;
 	if (kick && b->nr_idle)
 		balance_idle(b, jiffy, now_ns);
+	if (b->any_due)
+		update_all(b);
 }
 
 uint32_t wi_scan_budget_get(const struct wi_scan_budget *b, uint32_t llc, uint32_t *min, uint32_t *max)
