@@ -225,7 +225,9 @@ static void note_late_markers(struct wi_session *s, const struct wi_event *ev, i
 		s->late_markers |= is_chunk(&ev[i]);
 }
 
-/* The longest silence; looked for record by record only in batches that could hold it. */
+#define SILENCE_NS 1000000000ull
+
+/* The longest silence, if it is long; looked for record by record only in batches that could hold it. */
 static void watch_silence(struct wi_session *s, const struct wi_event *ev, int n)
 {
 	uint64_t longest = s->silence.to_ns - s->silence.from_ns, prev = s->silence.seen_ns;
@@ -233,7 +235,7 @@ static void watch_silence(struct wi_session *s, const struct wi_event *ev, int n
 	if (!prev)
 		prev = ev[0].ts_ns;
 	s->silence.seen_ns = ev[n - 1].ts_ns;
-	if (ev[n - 1].ts_ns - prev <= longest)
+	if (ev[n - 1].ts_ns - prev <= longest || ev[n - 1].ts_ns - prev < SILENCE_NS)
 		return;
 	for (int i = 0; i < n; prev = ev[i++].ts_ns)
 		if (ev[i].ts_ns > prev && ev[i].ts_ns - prev > longest) {
@@ -242,8 +244,6 @@ static void watch_silence(struct wi_session *s, const struct wi_event *ev, int n
 			s->silence.to_ns = ev[i].ts_ns;
 		}
 }
-
-#define SILENCE_NS 1000000000ull
 
 /*
  * A time stamp with a wrong bit in the first or last sub-buffer of a CPU moves it away from all others. Nothing tells
