@@ -5,6 +5,7 @@
 #   make deps check           install packages, build and run the tests
 #   make deps check-full      the long tests as well: clang, sanitizers, an emulated guest
 #   make SAN=address,undefined check
+#   make V=1                  with the whole command lines
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
@@ -53,20 +54,21 @@ TEST_SRC := $(wildcard tests/unit/test_*.c)
 GEN_SRC := $(wildcard tests/gen/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
+say = $(if $(V),,@echo '  $(1) $@';)
 
 .PHONY: all deps demo check check-full bench fuzz coverage install uninstall clean
 all: $(O)/wakeif
 
 $(O)/libwakeif.a: $(call obj,$(LIB_SRC))
 	@rm -f $@
-	@ar rcs $@ $^
+	$(call say,AR  )ar rcs $@ $^
 
 $(O)/wakeif: $(call obj,$(CMD_SRC) $(LIB_SRC))
-	$(CC) $(filter-out -fno-lto,$(ALL_LDFLAGS)) $(if $(LTO),$(OPT) $(LTO)) -o $@ $^ $(ALL_LIBS)
+	$(call say,LINK)$(CC) $(filter-out -fno-lto,$(ALL_LDFLAGS)) $(if $(LTO),$(OPT) $(LTO)) -o $@ $^ $(ALL_LIBS)
 
 $(O)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC  )$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Unit tests: one cmocka program a file. tests/unit/*.c without the prefix test_ is shared by them, and so is the writer of traces.
 GEN_HELP := $(call obj,$(filter-out tests/gen/gen_%.c,$(GEN_SRC)))
@@ -74,26 +76,26 @@ TEST_BIN := $(patsubst tests/unit/%.c,$(O)/tests/%,$(TEST_SRC))
 TEST_HELP := $(call obj,$(filter-out $(TEST_SRC),$(wildcard tests/unit/*.c)))
 $(O)/tests/test_%: $(O)/obj/tests/unit/test_%.o $(TEST_HELP) $(GEN_HELP) $(O)/libwakeif.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS) -lcmocka
+	$(call say,LINK)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS) -lcmocka
 
 # Generators of traces: one program a file in tests/gen named gen_*.c; the other files there are shared by them.
 GEN_BIN := $(patsubst tests/gen/%.c,$(O)/tests/%,$(filter tests/gen/gen_%.c,$(GEN_SRC)))
 $(O)/tests/gen_%: $(O)/obj/tests/gen/gen_%.o $(GEN_HELP) $(O)/libwakeif.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(call say,LINK)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 # Fuzz targets: with clang they are libFuzzer programs (make fuzz); tests/fuzz/replay.c gives each a main that replays a corpus.
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(O)/tests/%,$(FUZZ_SRC))
 $(O)/tests/fuzz_%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/obj/tests/fuzz/replay.o $(O)/libwakeif.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(call say,LINK)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 # Peers for the benchmarks.
 BENCH_SRC := $(wildcard tests/bench/*.c)
 BENCH_BIN := $(patsubst tests/bench/%.c,$(O)/tests/%,$(BENCH_SRC))
 $(O)/tests/peer_%: $(O)/obj/tests/bench/peer_%.o $(O)/libwakeif.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(call say,LINK)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 .SECONDARY:
 
@@ -152,7 +154,7 @@ fuzz: | $(DEPS_FIRST)
 tests-built-fuzz: $(patsubst tests/fuzz/fuzz_%.c,$(O)/fuzz/%,$(FUZZ_SRC))
 $(O)/fuzz/%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/libwakeif.a
 	@mkdir -p $(@D)
-	$(CC) -fsanitize=address,undefined,fuzzer -o $@ $^ $(ALL_LIBS)
+	$(call say,LINK)$(CC) -fsanitize=address,undefined,fuzzer -o $@ $^ $(ALL_LIBS)
 
 coverage: | $(DEPS_FIRST)
 	@$(MAKE) $(SUBMAKE) COVERAGE=1 OPT='-O0 -g' check
