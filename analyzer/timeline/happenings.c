@@ -2,10 +2,8 @@
 /* The timeline's changes in the words of wakeif_model.h, for models and estimators that keep history. */
 #include "analyzer/timeline/internal.h"
 
-void tl_tell_task(struct wi_timeline *tl, const struct task *t, enum wakeif_event_type type, uint8_t flags, uint32_t cpu, uint32_t other)
+void tl_task_happened(struct wi_timeline *tl, const struct task *t, enum wakeif_event_type type, uint8_t flags, uint32_t cpu, uint32_t other)
 {
-	if (!tl->obs.happened)
-		return;
 	struct wakeif_happening h = { .size = sizeof(h),
 				      .type = (uint8_t)type,
 				      .flags = flags,
@@ -26,26 +24,24 @@ static bool on_queue(enum wi_task_state s)
 }
 
 /* A state change of t as one or two happenings; a move from queue to queue is told where it is made. */
-void tl_tell_state(struct wi_timeline *tl, const struct task *t, enum wi_task_state from, enum wi_task_state to)
+void tl_state_happened(struct wi_timeline *tl, const struct task *t, enum wi_task_state from, enum wi_task_state to)
 {
 	uint32_t cpu = t->pub.cpu;
 
 	if (on_queue(to) && !on_queue(from))
-		tl_tell_task(tl, t, WAKEIF_TASK_ENQUEUED, t->fresh ? WAKEIF_EV_NEW : 0, cpu, WI_CPU_NONE);
+		tl_task_happened(tl, t, WAKEIF_TASK_ENQUEUED, t->fresh ? WAKEIF_EV_NEW : 0, cpu, WI_CPU_NONE);
 	if (to == WI_TASK_RUNNING && from != WI_TASK_RUNNING)
-		tl_tell_task(tl, t, WAKEIF_TASK_RUNS, 0, cpu, WI_CPU_NONE);
+		tl_task_happened(tl, t, WAKEIF_TASK_RUNS, 0, cpu, WI_CPU_NONE);
 	else if (to == WI_TASK_RUNNABLE && from == WI_TASK_RUNNING)
-		tl_tell_task(tl, t, WAKEIF_TASK_PREEMPTED, 0, cpu, WI_CPU_NONE);
+		tl_task_happened(tl, t, WAKEIF_TASK_PREEMPTED, 0, cpu, WI_CPU_NONE);
 	else if (!on_queue(to) && on_queue(from) && to != WI_TASK_UNKNOWN)
-		tl_tell_task(tl, t, WAKEIF_TASK_SLEEPS, to == WI_TASK_DEAD ? WAKEIF_EV_DEAD : 0, cpu, WI_CPU_NONE);
+		tl_task_happened(tl, t, WAKEIF_TASK_SLEEPS, to == WI_TASK_DEAD ? WAKEIF_EV_DEAD : 0, cpu, WI_CPU_NONE);
 	else if (to == WI_TASK_UNKNOWN && from != WI_TASK_UNKNOWN)
-		tl_tell_task(tl, t, WAKEIF_TASK_LOST, 0, cpu, WI_CPU_NONE);
+		tl_task_happened(tl, t, WAKEIF_TASK_LOST, 0, cpu, WI_CPU_NONE);
 }
 
-void tl_tell_cpu(struct wi_timeline *tl, uint32_t c, enum wakeif_event_type type)
+void tl_cpu_happened(struct wi_timeline *tl, uint32_t c, enum wakeif_event_type type)
 {
-	if (!tl->obs.happened)
-		return;
 	struct wakeif_happening h = { .size = sizeof(h),
 				      .type = (uint8_t)type,
 				      .now_ns = tl->now_ns,
@@ -54,12 +50,4 @@ void tl_tell_cpu(struct wi_timeline *tl, uint32_t c, enum wakeif_event_type type
 				      .other = WI_CPU_NONE };
 
 	tl->obs.happened(tl->obs.ctx, &h);
-}
-
-void tl_set_prio(struct wi_timeline *tl, struct task *t, int16_t prio)
-{
-	if (t->pub.prio == prio)
-		return;
-	t->pub.prio = prio;
-	tl_tell_task(tl, t, WAKEIF_TASK_RENICED, 0, t->pub.cpu, WI_CPU_NONE);
 }

@@ -40,17 +40,17 @@ struct task {
 
 struct cpu {
 	enum wi_cpu_kind kind;
+	uint32_t nr_waiting, nr_pending;
+	uint32_t nr_rt; /* queued, the current one included; the other counts are in wakeif_cpu */
+	bool idle;	/* as told to the observer, and in tl->idle */
+	bool ever_idle, has_switch, active, overwritten;
+	int32_t prev_pid; /* task that ran before the present one; 0 idle task, -1 unknown */
 	struct task *cur; /* NULL: idle task, or unknown */
 	struct task *waiting;
-	uint32_t nr_waiting;
-	uint32_t nr_fair, nr_sched_idle, nr_rt; /* queued, the current one included */
-	uint32_t nr_pending;
 	uint64_t last_idle_ns;	  /* last moment known idle (kind), valid if ever_idle; now while idle */
 	uint64_t fair_since_ns;	  /* since when at least one fair task is queued */
 	uint64_t fair_until_ns;	  /* when the last one left */
 	uint64_t unknown_since_ns;
-	bool ever_idle, has_switch, active, overwritten;
-	int32_t prev_pid; /* task that ran before the present one; 0 idle task, -1 unknown */
 };
 
 struct skew_pair {
@@ -96,25 +96,18 @@ struct wi_timeline {
 	struct wi_timeline_quality q;
 };
 
-/* queues.c */
+/* queues.c; what it does for nearly every event is in queues.h */
 void tl_write_bit(wakeif_word *m, uint32_t c, bool on);
-void tl_set_kind(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind);
 void tl_update_sched_idle_only(struct wi_timeline *tl, uint32_t c);
-void tl_queue_count(struct wi_timeline *tl, uint32_t c, struct task *t);
-void tl_queue_uncount(struct wi_timeline *tl, uint32_t c, struct task *t);
 void tl_become_unknown(struct wi_timeline *tl, struct task *t);
-void tl_update_idle(struct wi_timeline *tl, uint32_t c);
-void tl_set_state(struct wi_timeline *tl, struct task *t, enum wi_task_state state);
 void tl_wait_begin(struct wi_timeline *tl, struct task *t, uint32_t c);
 void tl_wait_end(struct wi_timeline *tl, struct task *t);
-void tl_count_repair(struct wi_timeline *tl, uint64_t *counter);
 void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, bool placement);
 
-/* happenings.c: all return at once when nobody listens */
-void tl_tell_task(struct wi_timeline *tl, const struct task *t, enum wakeif_event_type type, uint8_t flags, uint32_t cpu, uint32_t other);
-void tl_tell_state(struct wi_timeline *tl, const struct task *t, enum wi_task_state from, enum wi_task_state to);
-void tl_tell_cpu(struct wi_timeline *tl, uint32_t c, enum wakeif_event_type type);
-void tl_set_prio(struct wi_timeline *tl, struct task *t, int16_t prio);
+/* happenings.c: where somebody listens (tl->obs.happened); the functions tl_tell_... below ask for that */
+void tl_task_happened(struct wi_timeline *tl, const struct task *t, enum wakeif_event_type type, uint8_t flags, uint32_t cpu, uint32_t other);
+void tl_state_happened(struct wi_timeline *tl, const struct task *t, enum wi_task_state from, enum wi_task_state to);
+void tl_cpu_happened(struct wi_timeline *tl, uint32_t c, enum wakeif_event_type type);
 
 /* events.c */
 void tl_apply(struct wi_timeline *tl, const struct wi_event *ev, const struct wi_placement *p);
@@ -156,5 +149,24 @@ static inline bool tl_is_rt(int16_t prio)
 {
 	return prio >= 0 && prio < 100;
 }
+
+static inline void tl_count_repair(const struct wi_timeline *tl, uint64_t *counter)
+{
+	*counter += tl->in_window;
+}
+
+static inline void tl_tell_task(struct wi_timeline *tl, const struct task *t, enum wakeif_event_type type, uint8_t flags, uint32_t cpu, uint32_t other)
+{
+	if (__builtin_expect(tl->obs.happened != NULL, 0))
+		tl_task_happened(tl, t, type, flags, cpu, other);
+}
+
+static inline void tl_tell_cpu(struct wi_timeline *tl, uint32_t c, enum wakeif_event_type type)
+{
+	if (__builtin_expect(tl->obs.happened != NULL, 0))
+		tl_cpu_happened(tl, c, type);
+}
+
+#include "analyzer/timeline/queues.h"
 
 #endif

@@ -4,20 +4,16 @@
 
 void tl_write_bit(wakeif_word *m, uint32_t c, bool on)
 {
-	if (on)
-		wi_mask_set(m, c);
-	else
-		wi_mask_clear(m, c);
+	uint64_t *word = &m[c / 64];
+
+	*word = (*word & ~(1ull << c % 64)) | (uint64_t)on << c % 64;
 }
 
-/* idle(c) of METRICS, told to the observer when it changed. */
-void tl_update_idle(struct wi_timeline *tl, uint32_t c)
+void tl_idle_changed(struct wi_timeline *tl, uint32_t c)
 {
-	const struct cpu *cpu = &tl->cpu[c];
-	bool idle = cpu->kind == WI_CPU_IDLE && !cpu->nr_waiting && !cpu->nr_pending;
+	bool idle = !tl->cpu[c].idle;
 
-	if (idle == wi_mask_test(tl->idle, c))
-		return;
+	tl->cpu[c].idle = idle;
 	tl_write_bit(tl->idle, c, idle);
 	tl->view_cpu[c].idle_since_ns = tl->now_ns;
 	if (tl->obs.idle_changed)
@@ -28,19 +24,17 @@ static void leave_or_enter_unknown(struct wi_timeline *tl, uint32_t c, enum wi_c
 {
 	struct cpu *cpu = &tl->cpu[c];
 
-	if (cpu->kind == WI_CPU_UNKNOWN && kind != WI_CPU_UNKNOWN && tl->now_ns > tl->start_ns && wi_mask_test(tl->topo->online, c))
+	if (cpu->kind == WI_CPU_UNKNOWN && tl->now_ns > tl->start_ns && wi_mask_test(tl->topo->online, c))
 		tl->q.unknown_ns += tl->now_ns - tl_clip(tl, cpu->unknown_since_ns);
-	if (kind == WI_CPU_UNKNOWN && cpu->kind != WI_CPU_UNKNOWN)
+	if (kind == WI_CPU_UNKNOWN)
 		cpu->unknown_since_ns = tl->now_ns;
 	tl_write_bit(tl->unknown, c, kind == WI_CPU_UNKNOWN);
 }
 
-void tl_set_kind(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind)
+void tl_kind_changes(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind)
 {
 	struct cpu *cpu = &tl->cpu[c];
 
-	if (cpu->kind == kind)
-		return;
 	if (cpu->kind == WI_CPU_UNKNOWN || kind == WI_CPU_UNKNOWN)
 		leave_or_enter_unknown(tl, c, kind);
 	if (cpu->kind == WI_CPU_IDLE)
@@ -53,35 +47,19 @@ void tl_set_kind(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind)
 void tl_update_sched_idle_only(struct wi_timeline *tl, uint32_t c)
 {
 	const struct cpu *cpu = &tl->cpu[c];
+	const struct wakeif_cpu *v = &tl->view_cpu[c];
 
 	tl_write_bit(tl->sched_idle_only, c,
-		  cpu->kind == WI_CPU_BUSY && cpu->nr_sched_idle && cpu->nr_sched_idle == tl->view_cpu[c].nr_running && !cpu->nr_pending);
+		  cpu->kind == WI_CPU_BUSY && v->nr_sched_idle && v->nr_sched_idle == v->nr_running && !cpu->nr_pending);
 }
 
-/* The task's weight in what is queued on c: counted when it becomes runnable or running, uncounted as it was counted. */
-void tl_queue_count(struct wi_timeline *tl, uint32_t c, struct task *t)
+void tl_rt_count(struct wi_timeline *tl, uint32_t c, const struct task *t)
 {
-	struct cpu *cpu = &tl->cpu[c];
 	struct wakeif_cpu *v = &tl->view_cpu[c];
 
-	t->counted_prio = t->pub.prio;
-	t->counted_sched_idle = t->pub.policy == WAKEIF_POLICY_IDLE;
-	v->nr_running++;
-	if (tl_is_fair(t->counted_prio)) {
-		if (!cpu->nr_fair++ && cpu->fair_until_ns != tl->now_ns) /* else one took the other's place */
-			cpu->fair_since_ns = tl->now_ns;
-		v->nr_cfs++;
-	} else if (tl_is_rt(t->counted_prio)) {
-		cpu->nr_rt++;
-		if (t->counted_prio < v->highest_rt_prio)
-			v->highest_rt_prio = t->counted_prio;
-	}
-	if (t->counted_sched_idle) {
-		cpu->nr_sched_idle++;
-		v->nr_sched_idle++;
-	}
-	if (tl->have_sched_idle)
-		tl_update_sched_idle_only(tl, c);
+	tl->cpu[c].nr_rt++;
+	if (t->counted_prio < v->highest_rt_prio)
+		v->highest_rt_prio = t->counted_prio;
 }
 
 static int16_t highest_rt(const struct cpu *cpu)
@@ -94,46 +72,25 @@ static int16_t highest_rt(const struct cpu *cpu)
 	return best;
 }
 
-/* Call when t is no longer cur nor on the list of c. */
-void tl_queue_uncount(struct wi_timeline *tl, uint32_t c, struct task *t)
+void tl_rt_uncount(struct wi_timeline *tl, uint32_t c)
 {
 	struct cpu *cpu = &tl->cpu[c];
-	struct wakeif_cpu *v = &tl->view_cpu[c];
 
-	v->nr_running--;
-	if (tl_is_fair(t->counted_prio)) {
-		if (!--cpu->nr_fair)
-			cpu->fair_until_ns = tl->now_ns;
-		v->nr_cfs--;
-	} else if (tl_is_rt(t->counted_prio)) {
-		cpu->nr_rt--;
-		v->highest_rt_prio = cpu->nr_rt ? highest_rt(cpu) : 100;
-	}
-	if (t->counted_sched_idle) {
-		cpu->nr_sched_idle--;
-		v->nr_sched_idle--;
-	}
-	if (tl->have_sched_idle)
-		tl_update_sched_idle_only(tl, c);
+	cpu->nr_rt--;
+	tl->view_cpu[c].highest_rt_prio = cpu->nr_rt ? highest_rt(cpu) : 100;
 }
 
-void tl_set_state(struct wi_timeline *tl, struct task *t, enum wi_task_state state)
+void tl_sched_idle_count(struct wi_timeline *tl, uint32_t c, struct task *t)
 {
-	uint64_t now = tl_clip(tl, tl->now_ns);
-
-	enum wi_task_state from = (enum wi_task_state)t->pub.state;
-
-	t->pub.state_ns[from] += now - t->pub.since_ns;
-	t->pub.since_ns = now;
-	t->pub.state = (uint8_t)state;
-	if (tl->obs.happened)
-		tl_tell_state(tl, t, from, state);
+	t->counted_sched_idle = t->pub.policy == WAKEIF_POLICY_IDLE;
+	tl->view_cpu[c].nr_sched_idle += t->counted_sched_idle;
+	tl_update_sched_idle_only(tl, c);
 }
 
-void tl_count_repair(struct wi_timeline *tl, uint64_t *counter)
+void tl_sched_idle_uncount(struct wi_timeline *tl, uint32_t c, const struct task *t)
 {
-	if (tl->in_window)
-		++*counter;
+	tl->view_cpu[c].nr_sched_idle -= t->counted_sched_idle;
+	tl_update_sched_idle_only(tl, c);
 }
 
 void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, bool placement)

@@ -200,7 +200,7 @@ static bool maybe_delayed(const struct wi_timeline *tl, const struct open_wakeup
 	const struct cpu *prev = w->pub.prev_cpu < tl->nr_cpus ? &tl->cpu[w->pub.prev_cpu] : NULL;
 
 	return prev && tl->opt.kernel_version >= WI_KERNEL(6, 12) && !o->placement.by_migrate && o->placement.enq_record_cpu == w->pub.waker_cpu &&
-	       o->state_at_wake == WI_TASK_BLOCKED && o->blocked_ns_at_wake != WI_TIME_UNKNOWN && prev->nr_fair > 0 &&
+	       o->state_at_wake == WI_TASK_BLOCKED && o->blocked_ns_at_wake != WI_TIME_UNKNOWN && tl->view_cpu[w->pub.prev_cpu].nr_cfs > 0 &&
 	       prev->fair_since_ns <= o->blocked_ns_at_wake;
 }
 
@@ -235,12 +235,11 @@ static enum wakeif_class classify(const struct wi_timeline *tl, const struct ope
 static void set_pending(struct wi_timeline *tl, uint32_t c, int delta)
 {
 	struct cpu *cpu = &tl->cpu[c];
+	bool was = cpu->nr_pending;
 
-	cpu->nr_pending = (uint32_t)((int)cpu->nr_pending + delta);
-	if (cpu->nr_pending)
-		wi_mask_set(tl->pending, c);
-	else
-		wi_mask_clear(tl->pending, c);
+	cpu->nr_pending += (uint32_t)delta;
+	if (was != (cpu->nr_pending != 0))
+		tl_write_bit(tl->pending, c, !was);
 	if (tl->have_sched_idle)
 		tl_update_sched_idle_only(tl, c);
 	tl_update_idle(tl, c);
