@@ -404,7 +404,7 @@ struct wi_replay *wi_replay_new(const struct wi_replay_opts *opts, struct wi_err
 	    !wi_judge_init(&r->judge, t, opts->kernel_version) || !wi_waits_init(&r->waits, t->nr_cpus) ||
 	    !r_disagree_init(r) || !r_exec_init(r))
 		wi_err_nomem(err);
-	else if (begin_models(r, opts, err) && !r_count_init(r))
+	else if (begin_models(r, opts, err) && !opts->learn && !r_count_init(r))
 		wi_err_nomem(err);
 	if (err->code) {
 		wi_replay_free(r);

@@ -320,7 +320,7 @@ static void on_gone(void *ctx, uint64_t now, const struct wi_task *t)
 }
 
 /* First stamp and current task of each CPU, as a survey would find them. */
-static void make_survey(struct wi_survey *s, const struct tl_fixture_opts *o, uint32_t nr_cpus, const struct wi_event *ev, int n)
+void tl_fixture_survey(struct wi_survey *s, const struct tl_fixture_opts *o, uint32_t nr_cpus, const struct wi_event *ev, int n)
 {
 	memset(s, 0, sizeof(*s));
 	s->gap_ns = o->gap_ns ? o->gap_ns : 10;
@@ -387,7 +387,7 @@ char *tl_fixture_run(const struct tl_fixture_opts *o, const char *events, const 
 					    .happened = on_happened };
 	int n = tl_fixture_parse(events, names, &ev);
 
-	make_survey(&s, o, topo->nr_cpus, ev, n);
+	tl_fixture_survey(&s, o, topo->nr_cpus, ev, n);
 	struct wi_timeline_opts opts = { .topology = topo, .names = names, .survey = &s, .facts = o->facts, .nr_facts = o->nr_facts,
 					 .start_ns = o->start_ns, .stop_ns = o->stop_ns, .kernel_version = o->kernel_version, .oncpu_ns = o->oncpu_ns,
 					 .quiet_unknown = o->quiet_unknown };

@@ -30,6 +30,9 @@ struct tl_fixture_opts {
 	const char *first; /* "CPU=PID ..." current task of CPUs at the start; others are quiet */
 };
 
+/* First stamp and current task of each CPU, as wi_survey() would find them; wi_survey_fini() frees. */
+void tl_fixture_survey(struct wi_survey *s, const struct tl_fixture_opts *o, uint32_t nr_cpus, const struct wi_event *ev, int n);
+
 /* Hands an array of events to the timeline. */
 bool tl_fixture_feed(struct wi_timeline *tl, const struct wi_event *ev, int nr, struct wi_err *err);
 
