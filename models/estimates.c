@@ -53,6 +53,11 @@ struct wi_estimates *wi_estimates_new(const struct wi_estimates_opts *o, struct 
 	e->hz = o->hz ? o->hz : DEFAULT_HZ;
 	e->seed = o->seed;
 	e->caller = o->caller;
+	e->flips_from_zero = o->flips_from_zero;
+	e->asked.task = NONE;
+	for (uint32_t c = 0; c < e->topo->nr_cpus; c++)
+		if (e->topo->llc_size[c] > e->llc_size)
+			e->llc_size = e->topo->llc_size[c];
 	e->tick_ns = 1000000000u / e->hz;
 	e->loads = o->needs & NEEDS_PELT;
 	e->budgets = o->needs & WAKEIF_NEED_SCAN_BUDGET;
@@ -80,6 +85,7 @@ void wi_estimates_free(struct wi_estimates *e)
 	free(e->flips);
 	free(e->flips_reset);
 	free(e->lengths);
+	free(e->guess);
 	free(e);
 }
 
@@ -122,10 +128,7 @@ static void begin(struct wi_estimates *e, uint32_t slot)
 
 	*t = (struct est_task){ .id = ++e->next_id, .cpu = NONE, .on_cpu = NONE, .seen_ns = e->now_ns, .fair = true };
 	t->pelt.weight = WI_PELT_WEIGHT_NICE0;
-	if (e->flips)
-		e->flips[slot] = (struct wi_flips){ .decay_jiffy = e->jiffy };
-	if (e->flips_reset)
-		e->flips_reset[slot] = (struct wi_flips){ .decay_jiffy = e->jiffy };
+	est_flips_begin(e, slot);
 	if (e->lengths)
 		e->lengths[slot] = (struct wi_lengths){ 0 };
 }
@@ -350,6 +353,7 @@ void wi_estimates_happened(struct wi_estimates *e, const struct wakeif_happening
 		return;
 	case WAKEIF_PLACED:
 		placed(e, h);
+		est_flips_placed(e, h);
 		return;
 	default:
 		break;
@@ -375,12 +379,8 @@ void wi_estimates_wakeup(struct wi_estimates *e, const struct wakeif_wakeup *w)
 	if (!waker || !wakee)
 		return;
 	wakee = &e->task[w->wakee_task]; /* the array may have moved */
-	if (w->class_ == WAKEIF_SELECT) {
-		if (e->flips)
-			wi_flips_record(&e->flips[w->waker_task], wakee->id, e->jiffy, e->hz, false);
-		if (e->flips_reset)
-			wi_flips_record(&e->flips_reset[w->waker_task], wakee->id, e->jiffy, e->hz, true);
-	}
+	if (w->class_ == WAKEIF_SELECT)
+		est_flips_wakeup(e, w);
 	if (e->lengths && w->context == WAKEIF_CTX_TASK)
 		wi_lengths_wakes_other(&e->lengths[w->waker_task], e->now_ns);
 }
@@ -420,7 +420,7 @@ static struct est_task *task_up_to_tick(struct wi_estimates *e, uint32_t slot)
 	return &e->task[slot];
 }
 
-static uint64_t host_cpu_load(void *ctx, uint32_t c)
+uint64_t est_host_cpu_load(void *ctx, uint32_t c)
 {
 	struct est_cpu *cpu = cpu_up_to_tick(ctx, c);
 
@@ -441,7 +441,7 @@ static uint64_t host_cpu_runnable(void *ctx, uint32_t c)
 	return cpu ? cpu->pelt.runnable_avg : 0;
 }
 
-static uint64_t host_task_load(void *ctx, uint32_t slot)
+uint64_t est_host_task_load(void *ctx, uint32_t slot)
 {
 	struct est_task *t = task_up_to_tick(ctx, slot);
 
@@ -459,23 +459,18 @@ static uint64_t host_task_util(void *ctx, uint32_t slot)
 	return t->pelt.util_avg > est ? t->pelt.util_avg : est;
 }
 
-static uint32_t flips_of(const struct wi_flips *f, uint32_t nr, uint32_t slot)
-{
-	return f && slot < nr ? f[slot].flips : 0;
-}
-
 static uint32_t host_flips(void *ctx, uint32_t slot)
 {
 	struct wi_estimates *e = ctx;
 
-	return flips_of(e->flips, e->nr_slots, slot);
+	return est_flips(e, e->flips, slot);
 }
 
 static uint32_t host_flips_reset(void *ctx, uint32_t slot)
 {
 	struct wi_estimates *e = ctx;
 
-	return flips_of(e->flips_reset, e->nr_slots, slot);
+	return est_flips(e, e->flips_reset, slot);
 }
 
 static uint32_t host_scan_budget(void *ctx, uint32_t llc, uint32_t *min, uint32_t *max)
@@ -555,10 +550,10 @@ void wi_estimates_host(struct wi_estimates *e, struct wakeif_host *h)
 	h->seed = e->seed;
 	h->topology = e->topo;
 	h->ctx = e;
-	h->cpu_load = host_cpu_load;
+	h->cpu_load = est_host_cpu_load;
 	h->cpu_util = host_cpu_util;
 	h->cpu_runnable = host_cpu_runnable;
-	h->task_load = host_task_load;
+	h->task_load = est_host_task_load;
 	h->task_util = host_task_util;
 	h->wakee_flips = host_flips;
 	h->wakee_flips_reset = host_flips_reset;

@@ -39,6 +39,7 @@ struct wi_estimates_opts {
 	uint32_t kernel_version; /* of the recording: major << 16 | minor << 8; 0 unknown: as 6.1 */
 	uint32_t hz;		 /* 0 unknown: 250 */
 	uint64_t seed;		 /* handed on to models */
+	bool flips_from_zero; /* counts that tasks brought along are taken as 0, and not learned from past placements */
 	/*
 	 * Groups of tasks that share CPU time, one level deep (autogroups, cgroups): loads of CPUs and tasks are then
 	 * those of the root's level. A new task is in its parent's group.

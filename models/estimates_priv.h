@@ -53,6 +53,13 @@ struct est_answers {
 	uint64_t late_ns; /* one in twenty takes longer */
 };
 
+/* A decision whose outcome is about to be told. */
+struct est_asked {
+	uint32_t task, waker_cpu, prev_cpu; /* NONE: none */
+	uint32_t unknown;
+	uint32_t wide; /* by guess */
+};
+
 struct wi_estimates {
 	const struct wakeif_topology *topo;
 	uint32_t needs, kernel, hz;
@@ -70,6 +77,11 @@ struct wi_estimates {
 	struct est_cpu *cpu;
 	struct est_task *task;
 	struct wi_flips *flips, *flips_reset;
+	struct wi_flips_guess *guess; /* of unknown counts, from 1 */
+	uint32_t nr_guesses, max_guesses;
+	bool flips_from_zero;
+	uint32_t llc_size; /* the largest */
+	struct est_asked asked;
 	struct wi_lengths *lengths;
 	uint32_t nr_slots; /* of all four */
 	struct wi_scan_budget *budget;
@@ -81,6 +93,16 @@ struct wi_estimates {
 
 /* The slot, made if need be; NULL: out of memory, or no slot. */
 struct est_task *est_task(struct wi_estimates *e, uint32_t slot);
+
+/* estimates.c: as in struct wakeif_host */
+uint64_t est_host_cpu_load(void *e, uint32_t cpu);
+uint64_t est_host_task_load(void *e, uint32_t slot);
+
+/* estimates_flips.c */
+void est_flips_begin(struct wi_estimates *e, uint32_t slot);
+void est_flips_wakeup(struct wi_estimates *e, const struct wakeif_wakeup *w);
+void est_flips_placed(struct wi_estimates *e, const struct wakeif_happening *h);
+uint32_t est_flips(const struct wi_estimates *e, const struct wi_flips *all, uint32_t slot);
 
 /* estimates_load.c: PELT */
 void est_load_happened(struct wi_estimates *e, const struct wakeif_happening *h);

@@ -11,14 +11,41 @@
 
 /*
  * How often a task changed whom it wakes. The kernel compares task pointers; here `id` stands for a task, and is never
- * used twice. A new task inherits all three from its parent. For a task that was there before the recording the count
- * is unknown and taken as 0, its second begins at its first event.
+ * used twice. A new task inherits all from its parent. What a task had counted before the recording is unknown; it goes
+ * on with it, halved as the rest is, and so do its children, who may be many: `unknown` names the tasks that it is the
+ * same number for, and wi_flips_guess is what their wakeups say of it.
  */
 struct wi_flips {
 	uint64_t last_wakee; /* id; 0 none */
 	uint64_t decay_jiffy;
-	uint32_t flips;
+	uint32_t flips;	  /* counted in the recording */
+	uint32_t unknown; /* whose unknown count this one began with; 0: it began with none */
+	uint32_t shift;	  /* times that has been halved since */
 };
+
+#define WI_FLIPS_GUESSES 7
+
+/*
+ * Guesses at the unknown count, as multiples of the LLC's size: none, and such that may turn wake_wide around. Each
+ * wakeup about which they disagree, and which goes to the waker's CPU unless it is wide, speaks for or against them,
+ * nine to one. None holds until another is e^3 times as likely.
+ */
+struct wi_flips_guess {
+	float score[WI_FLIPS_GUESSES]; /* logarithms of likelihoods */
+	uint8_t best;
+};
+
+uint32_t wi_flips_guessed(uint8_t guess, uint32_t llc_size);
+/* wide: bit g is what guess g would have said; on_waker: it was sent there, and not to its previous CPU. */
+void wi_flips_learn(struct wi_flips_guess *g, uint32_t wide, bool on_waker);
+
+/* The kernel's wake_wide(). */
+static inline bool wi_wake_wide(uint32_t waker, uint32_t wakee, uint32_t llc_size)
+{
+	uint32_t big = waker > wakee ? waker : wakee, small = waker > wakee ? wakee : waker;
+
+	return small >= llc_size && big >= (uint64_t)small * llc_size;
+}
 
 /* The task wakes `wakee` and a placement is to be decided. reset: 3.12 .. 4.2, zeroed after a second instead of halved.
  */
@@ -26,6 +53,7 @@ static inline void wi_flips_record(struct wi_flips *f, uint64_t wakee, uint64_t 
 {
 	if (jiffy > f->decay_jiffy + hz) {
 		f->flips = reset ? 0 : f->flips >> 1;
+		f->shift = reset || f->shift > 30 ? 31 : f->shift + 1;
 		f->decay_jiffy = jiffy;
 	}
 	if (f->last_wakee != wakee) {

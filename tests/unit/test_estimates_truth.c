@@ -249,13 +249,6 @@ static const struct truth *find_truth(const struct run *r, const struct wakeif_w
 	return bsearch(&key, r->truth, r->nr_truth, sizeof(key), by_waking);
 }
 
-static bool wide(uint32_t waker, uint32_t wakee, uint32_t factor)
-{
-	uint32_t big = waker > wakee ? waker : wakee, small = waker > wakee ? wakee : waker;
-
-	return !(small < factor || big < small * factor);
-}
-
 static bool load_says_waker(const struct run *r, const struct wakeif_wakeup *w, bool sync)
 {
 	const struct wakeif_host *h = &r->host;
@@ -347,9 +340,9 @@ static void compare(struct run *r, const struct truth *t, const struct wakeif_wa
 	count(&f->est_equal, labs((long)wi_pelt_est(&p->pelt) - (long)uest) <= 5);
 	count(&f->flips, r->host.wakee_flips(r->host.ctx, w->wakee_task) == t->flips);
 	if (t->wide_known)
-		count(&f->wide, wide(r->host.wakee_flips(r->host.ctx, w->waker_task),
-				     r->host.wakee_flips(r->host.ctx, w->wakee_task),
-				     r->topo->llc_size[w->waker_cpu]) == t->wide);
+		count(&f->wide, wi_wake_wide(r->host.wakee_flips(r->host.ctx, w->waker_task),
+					     r->host.wakee_flips(r->host.ctx, w->wakee_task),
+					     r->topo->llc_size[w->waker_cpu]) == t->wide);
 	if (t->has_eff)
 		if (t->has_eff)
 			count(&f->weight, load_says_waker(r, w, t->sync) == (t->this_eff < t->prev_eff));
@@ -685,6 +678,7 @@ static void against_the_kernel(void **state)
 		at_least("nr_idle_scan +-1", &all[0].budget1, 97);
 		at_least("idle state", &all[0].idle, 98.5);
 		at_least("wake_wide", &all[0].wide, 98.7);
+		at_least("wake_wide on 6.12", &all[1].wide, 96); /* 88 with unknown counts taken as 0 */
 		assert_true(all[0].joined > 70000);
 		/* with the group's part of the root; without it the median is off by 1000 and more */
 		assert_true(quantile(&all[1].cpu_load, 0.1) >= -100 && quantile(&all[1].cpu_load, 0.9) <= 100);

@@ -216,6 +216,29 @@ static void flips(void **state)
 	assert_int_equal(r.flips, 1);
 }
 
+/* Wakeups that only a count of 8 or more makes wide, and what it takes for one to be believed. */
+static void unknown_flips(void **state)
+{
+	struct wi_flips_guess g = { 0 };
+
+	(void)state;
+	assert_true(wi_wake_wide(8, 64, 8));
+	assert_false(wi_wake_wide(8, 63, 8));
+	assert_false(wi_wake_wide(7, 640, 8));
+	assert_int_equal(wi_flips_guessed(0, 8), 0);
+	assert_int_equal(wi_flips_guessed(3, 8), 12);
+	wi_flips_learn(&g, 0x7e, false); /* goes to the previous CPU: as wide ones do */
+	assert_int_equal(g.best, 0);
+	wi_flips_learn(&g, 0x7e, false);
+	assert_int_not_equal(g.best, 0);
+	for (int i = 0; i < 3; i++)
+		wi_flips_learn(&g, 0x7e, true);
+	assert_int_equal(g.best, 0);
+	for (int i = 0; i < 6; i++)
+		wi_flips_learn(&g, 0x0e, false); /* large guesses say it is not wide */
+	assert_in_range(g.best, 1, 3);
+}
+
 static void lengths(void **state)
 {
 	struct wi_lengths l = { 0 };
@@ -284,6 +307,7 @@ int main(void)
 		cmocka_unit_test(util_est),
 		cmocka_unit_test(weights),
 		cmocka_unit_test(flips),
+		cmocka_unit_test(unknown_flips),
 		cmocka_unit_test(lengths),
 		cmocka_unit_test(budget_formula),
 	};
