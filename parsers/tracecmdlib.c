@@ -19,6 +19,7 @@
 #include "parsers/evfmt_decode.h"
 #include "parsers/merge.h"
 #include "parsers/tracedat_choose.h"
+#include "parsers/trial.h"
 
 #define ARENA_BYTES (256u << 10)
 #define PEEK_RECORDS 2000
@@ -618,8 +619,8 @@ static bool open_input(struct lib *l, int fd, const char *path, struct wi_err *e
 	return true;
 }
 
-static void *open_lib(int fd, uint64_t file_bytes, const char *path, const struct wi_open_opts *opts,
-		      struct wi_names *names, struct wi_source_info *info, struct wi_err *err)
+static void *open_here(int fd, uint64_t file_bytes, const char *path, const struct wi_open_opts *opts,
+		       struct wi_names *names, struct wi_source_info *info, struct wi_err *err)
 {
 	struct lib *l = calloc(1, sizeof(*l));
 	int cpus;
@@ -737,6 +738,41 @@ static bool rewind_lib(void *self, struct wi_err *err)
 	(void)err;
 	l->info->unparsed = l->info->unordered = l->info->unknown_state_letters = 0;
 	return prime(l);
+}
+
+struct attempt {
+	int fd;
+	uint64_t file_bytes;
+	const char *path;
+	const struct wi_open_opts *opts;
+	struct wi_names *names;
+	struct wi_source_info *info;
+};
+
+/* Everything that will be done with the file; what fails in an orderly way will fail so again. */
+static void read_once(void *ctx)
+{
+	const struct attempt *a = ctx;
+	struct wi_err err = { 0 };
+	struct lib *l = open_here(a->fd, a->file_bytes, a->path, a->opts, a->names, a->info, &err);
+	struct wi_event ev[64];
+
+	while (l && next_batch(l, ev, 64, &err) > 0)
+		;
+	if (l)
+		prime(l);
+	close_lib(l);
+}
+
+static void *open_lib(int fd, uint64_t file_bytes, const char *path, const struct wi_open_opts *opts,
+		      struct wi_names *names, struct wi_source_info *info, struct wi_err *err)
+{
+	struct attempt a = { fd, file_bytes, path, opts, names, info };
+
+	/* libtracecmd believes the sizes and offsets in a file: damaged ones crash it */
+	if (!wi_trial(read_once, &a, "libtracecmd", file_bytes, path, err))
+		return NULL;
+	return open_here(fd, file_bytes, path, opts, names, info, err);
 }
 
 static void set_filter(void *self, uint32_t type_bits)

@@ -4,6 +4,7 @@
 import csv
 import json
 import os
+import random
 import re
 import resource
 import struct
@@ -122,6 +123,27 @@ class Containers(Attack):
             samples = struct.pack("<QQqqQQQQ", 0, 1 << 63, low, high, 1, 1, 0, 0)
             shift = evil.u64(1) + evil.u32(1) + evil.u32(1) + evil.u32(2) + samples
             self.attack(evil.v6(evil.two_cpus(), options=[(12, shift)]), status=0)
+
+
+class Library(Attack):
+    """libtracecmd believes what a file says, and is killed by it; never our own process."""
+
+    def test_damaged_files(self):
+        whole = evil.v6(evil.two_cpus(), cmdlines=b"100 alpha\n101 beta\n", options=[(5, b"Linux h 6.1.0 x86_64\0")])
+        for data in (whole, evil.v7(evil.two_cpus())):
+            self.assertIn(b"through libtracecmd", self.attack(data, "report", "--reader=libtracecmd", "--topology", TWO, status=0)[1])
+        # the last data are missing: one of the ways to kill it
+        self.attack(whole[:-evil.PAGE // 2], "report", "--reader=libtracecmd", status=3, says="libtracecmd fails on this file: it ends with")
+        rng = random.Random(5)
+        for data in (whole, evil.v7(evil.two_cpus()), evil.v7(evil.two_cpus(), True)):
+            for _ in range(40):
+                bad = bytearray(data)
+                for _ in range(rng.choice((1, 3, 20))):
+                    at = rng.randrange(len(bad) - 8)
+                    bad[at:at + rng.choice((1, 8))] = rng.choice((b"\xff" * 8, b"\0", b"\x80", rng.randbytes(3)))
+                if rng.random() < 0.2:
+                    del bad[rng.randrange(len(bad)):]
+                self.attack(bytes(bad), "report", "--reader=libtracecmd")
 
 
 class Data(Attack):
