@@ -330,6 +330,7 @@ struct wi_task_row {
 	bool throttle_suspected;
 	uint64_t run_ns, wait_ns, sleep_ns, unknown_ns;
 	uint64_t wakeups, switches_in, preempted, migrations;
+	uint64_t preempt_unknown; /* switched out runnable without a word on preemption: not in preempted */
 	uint64_t corun_ns, alone_ns, smt_unknown_ns; /* parts of the run time on online CPUs */
 	uint64_t latency_wakeups;		     /* wakeups that count, measured or not */
 	uint64_t queue_wait_ns;
@@ -347,6 +348,7 @@ struct wi_task_results {
 	size_t nr, max;
 	uint64_t total[WI_NR_TASK_ORDERS];
 	uint64_t throttle_suspected;
+	uint64_t preempt_unknown; /* of all tasks */
 	uint64_t policy_known, policy_unknown; /* of tasks that ran */
 };
 
@@ -386,6 +388,12 @@ static inline const char *wi_results_name(const struct wi_results *r, uint32_t i
  */
 size_t wi_results_tasks(const struct wi_results *r, enum wi_task_order order, const struct wi_task_row **out,
 			size_t max);
+
+/* Is it known how often the task was preempted, at least in part? Given that some switch of the trace tells. */
+static inline bool wi_task_preempted_known(const struct wi_task_row *t)
+{
+	return t->preempted || !t->preempt_unknown;
+}
 
 /* corun_ns x (1 - s), s in thousandths (0..1000), rounded down. */
 uint64_t wi_smt_lost_ns(uint64_t corun_ns, uint32_t speed_permille);

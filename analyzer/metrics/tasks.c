@@ -34,6 +34,7 @@ static int cmp_rest(const struct wi_task_row *a, const struct wi_task_row *b, co
 	UP(wakeups);
 	UP(switches_in);
 	UP(preempted);
+	UP(preempt_unknown);
 	UP(migrations);
 	UP(alone_ns);
 	UP(smt_unknown_ns);
@@ -125,6 +126,7 @@ static void count(struct wi_task_results *t, const struct wi_task_row *row)
 	for (int o = 0; o < WI_NR_TASK_ORDERS; o++)
 		t->total[o] += belongs(row, (enum wi_task_order)o);
 	t->throttle_suspected += row->throttle_suspected;
+	t->preempt_unknown += row->preempt_unknown;
 }
 
 void m_tasks_gone(struct wi_metrics *m, const struct wi_task *task, struct m_task *t)
@@ -142,6 +144,7 @@ void m_tasks_gone(struct wi_metrics *m, const struct wi_task *task, struct m_tas
 		.wakeups = task->nr_wakeups,
 		.switches_in = task->nr_switches_in,
 		.preempted = task->nr_preempted,
+		.preempt_unknown = task->nr_preempt_unknown,
 		.migrations = task->nr_migrations,
 	};
 
@@ -204,6 +207,7 @@ bool wi_task_results_merge(struct wi_task_results *into, struct wi_names *names,
 	for (int o = 0; o < WI_NR_TASK_ORDERS; o++)
 		into->total[o] += from->total[o];
 	into->throttle_suspected += from->throttle_suspected;
+	into->preempt_unknown += from->preempt_unknown;
 	into->policy_known += from->policy_known;
 	into->policy_unknown += from->policy_unknown;
 	if (from->max > into->max)

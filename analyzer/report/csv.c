@@ -637,7 +637,7 @@ static bool write_tasks(struct wi_csv *c, const struct wi_report *rep)
 	const struct wi_task_row **row = kept_tasks(r, WI_TASKS_BY_RUN, &nr);
 	bool ok = row != NULL;
 
-	wi_csv_header(c, "pid,comm,tgid,run_ns,wait_ns,sleep_ns,unknown_ns,wakeups,switches_in,preempted,migrations");
+	wi_csv_header(c, "pid,comm,tgid,run_ns,wait_ns,sleep_ns,unknown_ns,wakeups,switches_in,preempted,preempt_unknown,migrations");
 	for (size_t i = 0; ok && i < nr; i++) {
 		task_fields(c, r, row[i]->pid, row[i]->comm);
 		if (row[i]->tgid)
@@ -650,8 +650,12 @@ static bool write_tasks(struct wi_csv *c, const struct wi_report *rep)
 		wi_csv_u64(c, row[i]->unknown_ns);
 		wi_csv_u64(c, row[i]->wakeups);
 		wi_csv_u64(c, row[i]->switches_in);
-		if (rep->preempted_known)
+		if (rep->preempted_known && wi_task_preempted_known(row[i]))
 			wi_csv_u64(c, row[i]->preempted);
+		else
+			wi_csv_none(c);
+		if (row[i]->preempt_unknown)
+			wi_csv_u64(c, row[i]->preempt_unknown);
 		else
 			wi_csv_none(c);
 		wi_csv_u64(c, row[i]->migrations);

@@ -680,8 +680,10 @@ static void write_tasks(struct wi_json *j, const struct wi_report *rep)
 		wi_json_u64(j, "unknown_ns", t->unknown_ns);
 		wi_json_u64(j, "wakeups", t->wakeups);
 		wi_json_u64(j, "switches_in", t->switches_in);
-		if (rep->preempted_known)
+		if (rep->preempted_known && wi_task_preempted_known(t))
 			wi_json_u64(j, "preempted", t->preempted);
+		if (t->preempt_unknown)
+			wi_json_u64(j, "preempt_unknown", t->preempt_unknown);
 		wi_json_u64(j, "migrations", t->migrations);
 		wi_json_end_object(j);
 	}

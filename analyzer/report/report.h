@@ -26,7 +26,7 @@ struct wi_report {
 	const char *version;	   /* of this program */
 	const char *filter;	   /* the filter in effect in words; "" none */
 	const char *note;	   /* what the reader should know of how the input was found; "" nothing */
-	bool preempted_known;	   /* the format tells preemption from blocking */
+	bool preempted_known;	   /* some switch tells preemption from blocking */
 	bool has_facts;		   /* affinity and policy of tasks came with the trace or from a side file */
 	bool maybe_delayed_known;  /* the kernel is one that delays dequeues (6.12+) */
 	uint32_t kernel_version;   /* WI_KERNEL(); 0 unknown */

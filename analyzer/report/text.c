@@ -370,6 +370,10 @@ static void add_missing(struct wi_para *p, const struct wi_report *rep)
 		wi_para_add(p, "no cpu_idle: C-states; ");
 	if (!rep->preempted_known)
 		wi_para_add(p, "preemption (the format drops it); ");
+	else if (rep->results->tasks.preempt_unknown)
+		wi_para_add(p, "whether %" PRIu64 " task%s switched out runnable %s preempted (the format drops it); ",
+			    rep->results->tasks.preempt_unknown, wi_text_s(rep->results->tasks.preempt_unknown),
+			    rep->results->tasks.preempt_unknown == 1 ? "was" : "were");
 	wi_para_add(p, "the sync flag of wakeups");
 	if (!rep->has_facts)
 		wi_para_add(p, "; policies and affinity of tasks (--tasks)");

@@ -248,10 +248,10 @@ bool wi_text_tasks(FILE *out, const struct wi_report *rep, struct wi_err *err)
 		wi_table_ns(t, k->unknown_ns);
 		wi_table_count(t, k->wakeups);
 		wi_table_count(t, k->switches_in);
-		if (rep->preempted_known)
-			wi_table_count(t, k->preempted);
-		else
+		if (!rep->preempted_known || !wi_task_preempted_known(k))
 			wi_table_none(t);
+		else
+			wi_table_textf(t, "%s%" PRIu64, k->preempt_unknown ? ">=" : "", k->preempted);
 		wi_table_count(t, k->migrations);
 		migration_rates(t, k);
 	}

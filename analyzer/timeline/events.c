@@ -51,8 +51,10 @@ static void switch_out(struct wi_timeline *tl, uint32_t c, struct task *prev, co
 	}
 	tl_queue_uncount(tl, c, prev);
 	if (runnable) {
-		if (tl->in_window)
+		if (tl->in_window) {
 			prev->pub.nr_preempted += ev->sw.preempted;
+			prev->pub.nr_preempt_unknown += !(ev->known & WI_KNOWN_PREEMPTED);
+		}
 		if (ev->sw.next_pid) {
 			tl_wait_begin(tl, prev, c);
 			return;

@@ -43,6 +43,7 @@ struct wi_task {
 	uint64_t blocked_ns; /* time of the last switch-out in a blocked state; WI_TIME_UNKNOWN none */
 	uint64_t state_ns[WI_NR_TASK_STATES]; /* time in each state, within the window. WAKING counts as sleep, see METRICS */
 	uint64_t nr_switches_in, nr_preempted, nr_wakeups, nr_migrations;
+	uint64_t nr_preempt_unknown; /* switched out runnable, and the format does not tell whether it was preempted */
 	const wakeif_word *allowed; /* never NULL */
 	uint8_t allowed_source;	    /* enum wakeif_allowed_source */
 	uint32_t cgroup;	    /* name id; WI_NAME_NONE unknown */

@@ -83,6 +83,29 @@ class Text(Cli):
         row = self.rows("report", "--csv", "--table", "idle_while_waiting", "--topology", SMT2, trace)[-1]
         self.assertEqual((row["scope"], row["wall_ns"], row["behind_ns"]), ("machine", "3995000", "3995000"))
 
+    def test_preemption_that_is_told_in_part(self):
+        """A plugin's R may hide a '+', its S does not; a raw R+ tells: what is not told is counted apart."""
+        def plugin(us, prev, prev_pid, state, nxt, next_pid):
+            t.add(0, us, prev if prev_pid else "<idle>", prev_pid, "sched_switch:         %s:%d [120] %s ==> %s:%d [120]" % (prev, prev_pid, state, nxt, next_pid))
+        t = Ftrace()
+        plugin(1000000, "swapper/0", 0, "R", "a", 101)
+        plugin(1001000, "a", 101, "R", "b", 102)
+        plugin(1002000, "b", 102, "R", "c", 103)
+        plugin(1003000, "c", 103, "S", "a", 101)
+        all_plugin = self.write("p.txt", t.text())
+        t.switch(0, 1004000, "a", 101, "R+", "b", 102)
+        t.switch(0, 1005000, "b", 102, "S", "a", 101)
+        t.switch(0, 1006000, "a", 101, "R", "swapper/0", 0)
+        mixed = self.write("m.txt", t.text())
+        told = lambda path: {x["comm"]: (x.get("preempted"), x.get("preempt_unknown")) for x in self.json("--topology", SMT2, path)["tasks"]}
+        self.assertEqual(told(all_plugin), {"a": (None, 1), "b": (None, 1), "c": (0, None)})
+        self.assertEqual(told(mixed), {"a": (1, 1), "b": (None, 1), "c": (0, None)})
+        rows = {r["comm"]: (r["preempted"], r["preempt_unknown"]) for r in self.rows("report", "--csv", "--table", "tasks", "--topology", SMT2, mixed)}
+        self.assertEqual(rows, {"a": ("1", "1"), "b": ("", "1"), "c": ("0", "")})
+        text = self.ok("report", "--topology", SMT2, mixed)
+        self.assertIn("whether 2 tasks switched out runnable were preempted", " ".join(text.split()))
+        self.assertRegex(text, r"\n +a:101 .* >=1 ")
+
     def test_worst_rows(self):
         for args, nr in (([], 10), (["--worst", "3"], 3), (["--worst", "15"], 15), (["-v"], 20), (["-v", "--worst", "30"], 30)):
             text = self.ok("report", *args, SCHBENCH)

@@ -27,7 +27,7 @@ TRACE_ENDINGS = (".dat", ".dat.gz", ".dat.xz", ".dat.zst", ".dat.bz2", ".txt", "
 NO_TRACE = ("README.txt", "uname.txt", "lscpu-p.txt", "dump.txt", "ftrace-cpu0-stats.txt", "perf-header.txt", "perf-latency.txt", "perf-timehist.txt",
             "check.txt", "command.txt", "truth.dat.zst")
 # Not told by the reference: how the file was read, and words for humans.
-NOT_COMPARED = {"input", "tool", "topology.source", "topology.note", "topology.flags"}
+NOT_COMPARED = {"input", "tool", "quality.note", "topology.source", "topology.note", "topology.flags"}
 SHOWN = 25
 EPS = 1e-6
 

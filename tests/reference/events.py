@@ -53,7 +53,6 @@ class Trace:
         self.overwritten_text = False  # a text header says that entries are missing
         self.column = {}  # pid -> name in the task column, the last resort
         self.marks = []  # (cpu, nr): missed-events marks
-        self.preempt_known = True
         self.unparsed = 0
         self.unordered = 0
         self.unknown_letters = 0
@@ -180,9 +179,8 @@ def parse_body(type_, body, table, trace):
             return None
         g = m.groups()
         letter, preempted = decode_state(g[3], table, trace)
-        if plugin and letter == "R":  # with the preempt mark or without
-            trace.preempt_known = False
-        return {"prev_comm": g[0], "prev_pid": int(g[1]), "prev_prio": int(g[2]), "state": letter, "preempted": preempted,
+        tells = letter != "?" and (not plugin or letter != "R" or preempted)  # a plugin's R is with the preempt mark or without
+        return {"prev_comm": g[0], "prev_pid": int(g[1]), "prev_prio": int(g[2]), "state": letter, "preempted": preempted, "tells": tells,
                 "next_comm": g[4], "next_pid": int(g[5]), "next_prio": int(g[6])}
     if type_ in ("sched_waking", "sched_wakeup", "sched_wakeup_new"):
         m = WAKE.match(body) or WAKE_PLUGIN.match(body)

@@ -156,6 +156,7 @@ def placement(w):
 
 def task_table(m):
     rows = []
+    told = any(e.type == "sched_switch" and e.f.get("tells", True) for e in m.events)
     for t in m.all_tasks:
         if t.born is not None and t.born > m.stop or t.died is not None and t.died < m.start:
             continue
@@ -164,8 +165,10 @@ def task_table(m):
              "unknown_ns": ns["UNKNOWN"], "wakeups": t.wakeups, "switches_in": t.switches_in, "migrations": t.migrations}
         if t.fact and t.fact.tgid:
             r["tgid"] = t.fact.tgid
-        if m.trace.preempt_known and any(e.type == "sched_switch" for e in m.events):
+        if told and (t.preempted or not t.preempt_unknown):
             r["preempted"] = t.preempted
+        if t.preempt_unknown:
+            r["preempt_unknown"] = t.preempt_unknown
         rows.append((t, r))
     rows.sort(key=lambda x: (-x[1]["run_ns"], x[0].pid, x[0].order))
     return {"tasks": [r for _, r in rows[:100]], "tasks_total": len(rows)}

@@ -40,7 +40,7 @@ class Task:
         self.pending = None  # wakeup on its way to a CPU
         self.fact = None
         self.state_ns = dict.fromkeys(STATES, 0)
-        self.wakeups = self.switches_in = self.preempted = self.migrations = 0
+        self.wakeups = self.switches_in = self.preempted = self.preempt_unknown = self.migrations = 0
         self.seen_run_cpu = None  # last CPU where it was running or runnable
         self.all_runs = []  # wakeups that wait for later switch-ins
         self.places = set()  # CPUs where it ran or was queued
@@ -378,6 +378,8 @@ class Machine:
             self.close(t, "replaced")
         if f["preempted"] and self.in_window():
             t.preempted += 1
+        if (f["state"] == "R" or f["preempted"]) and not f.get("tells", True) and self.in_window():
+            t.preempt_unknown += 1
         if t.can_migrate() and t.cpu != ev.cpu:
             self.migrated(t, t.cpu, ev.cpu, inferred=True)
         if t.waking:

@@ -555,7 +555,7 @@ class Parts(unittest.TestCase):
         self.assertEqual((c.cpu, c.type, c.flags, c.f["pid"], c.f["target"]), (34, "sched_wakeup_new", None, 34059, 36))
         self.assertEqual((lost.cpu, lost.f["nr"]), (3, 5))
         self.assertEqual((d.f["prev_pid"], d.f["state"], d.f["next_pid"]), (9, "S", 8))
-        self.assertTrue(tr.preempt_known)  # S was no preemption
+        self.assertTrue(d.f["tells"])  # S was no preemption
 
     def test_order_of_equal_stamps(self):
         b = Builder()

@@ -257,7 +257,7 @@ static void dump_tasks(FILE *f, const struct wi_results *r)
 		fprintf(f, "task %d=%s %u %d %llu %llu %llu %llu n %llu %llu %llu %llu smt %llu %llu %llu\n", t->pid, wi_results_name(r, t->comm), t->seq,
 			t->tgid, (ull)t->run_ns, (ull)t->wait_ns, (ull)t->sleep_ns, (ull)t->unknown_ns, (ull)t->wakeups, (ull)t->switches_in,
 			(ull)t->preempted, (ull)t->migrations, (ull)t->corun_ns, (ull)t->alone_ns, (ull)t->smt_unknown_ns);
-		fprintf(f, " %llu %llu", (ull)t->latency_wakeups, (ull)t->queue_wait_ns);
+		fprintf(f, " %llu %llu %llu", (ull)t->preempt_unknown, (ull)t->latency_wakeups, (ull)t->queue_wait_ns);
 		dump_chist(f, "", &t->latency);
 	}
 }
