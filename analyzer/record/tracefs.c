@@ -171,7 +171,7 @@ bool wi_tracefs_write_markers(const struct wi_tracefs *fs, const char *instance,
 		    sizeof(dir) ||
 	    (size_t)snprintf(path, sizeof(path), "%s/trace_marker", dir) >= sizeof(path))
 		return wi_err_set(err, WI_EIO, "%.200s...: path too long", fs->dir);
-	s.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	s.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK); /* what --tracefs names may be a pipe */
 	if (s.fd < 0)
 		return wi_err_set(err, WI_EIO, "cannot write markers: %s: %s", path, strerror(errno));
 	s.burst_bytes = burst_bytes(dir);

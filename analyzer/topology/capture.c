@@ -300,7 +300,8 @@ bool wi_capture_write_tar(const struct wi_filetree *tree, const char *path, stru
 		ok = archive_write_close(a) == ARCHIVE_OK && ok;
 	}
 	if (!ok) {
-		const char *why = archive_error_string(a);
+		int number = archive_errno(a); /* of libarchive's own numbers those below 0 are no errno */
+		const char *why = number > 0 ? strerror(number) : archive_error_string(a);
 
 		wi_err_at(err, WI_EIO, to_stdout ? "standard output" : path, WI_NO_OFFSET, "cannot write: %s",
 			  why ? why : "unknown reason");

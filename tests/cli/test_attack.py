@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files made to do harm: whatever they hold, wakeif ends soon, in little memory, with a status of the contract and one line that names what is wrong."""
 import csv
+import gzip
 import json
 import os
 import random
@@ -443,6 +444,67 @@ class Topology(Attack):
 
     def test_topology_of_a_damaged_trace(self):
         self.attack(evil.v6(evil.two_cpus())[:-evil.PAGE], "topology", status=4, says="file ends before its data")
+
+
+def unprivileged():
+    limits()
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+
+class Permissions(Attack):
+    """As a user who may not do everything: one line that names the file and the reason, status 1."""
+
+    def refused(self, args, says, **env):
+        p = subprocess.run([WAKEIF, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60,
+                           preexec_fn=unprivileged, cwd=self.dir, env=dict(os.environ, **env))
+        self.assertEqual((p.returncode, p.stdout, p.stderr.count("\n")), (1, "", 1), p.stderr)
+        self.assertIn(says, p.stderr)
+
+    def setUp(self):
+        super().setUp()
+        if subprocess.run([WAKEIF, "version"], preexec_fn=unprivileged, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("the program is out of the unprivileged user's reach")
+        os.chmod(self.dir, 0o755)
+        self.write("t.txt", stacked().text())
+        os.mkdir(self.path("closed"), 0o555)
+
+    def locked(self, name, data):
+        os.chmod(self.write(name, data), 0)
+        return name
+
+    def test_input(self):
+        self.refused(("report", self.locked("a.dat", evil.v6(evil.two_cpus()))), "a.dat: cannot open: Permission denied")
+        self.refused(("report", "--tasks", self.locked("a.tasks", b"tid\n1\n"), "t.txt"), "a.tasks: cannot open: Permission denied")
+        self.refused(("report", "--topology", self.locked("a.topo", b"0,0\n"), "t.txt"), "a.topo: cannot open: Permission denied")
+        self.locked("t.tasks", b"tid\n1\n")
+        self.refused(("report", "t.txt"), "t.tasks: cannot open: Permission denied")
+        os.mkdir(self.path("raw"))
+        self.locked("raw/cpu0", b"x")
+        self.refused(("report", "raw"), "raw: cannot open cpu0: Permission denied")
+        os.mkdir(self.path("raw2"), 0)
+        self.refused(("report", "raw2"), "raw2: cannot open: Permission denied")
+
+    def test_output(self):
+        for args in (("report",), ("report", "--csv"), ("report", "--json"), ("events",), ("wakeups",), ("latency",), ("smt",), ("affine",)):
+            self.refused((*args, "-q", "-o", "closed/x", "t.txt"), "closed/x: cannot be")
+        self.refused(("topology", "--capture", "-o", "closed/x.tar.gz"), "closed/x.tar.gz: cannot write: Permission denied")
+
+    def test_temporary_files(self):
+        gz = self.write("t.txt.gz", gzip.compress(stacked().text().encode()))
+        for folder in ("/nonexistent", self.path("closed"), "/dev/null"):
+            self.refused(("report", gz), "%s: no temporary file could be made there ($TMPDIR)" % folder, TMPDIR=folder)
+
+    def test_record_exec(self):
+        """Whatever lies where tracing should be: the command runs, and the lack of markers is told in a line."""
+        for name, make in (("fifo", os.mkfifo), ("folder", os.mkdir), ("full", lambda p: os.symlink("/dev/full", p)), ("none", lambda p: None)):
+            os.mkdir(self.path(name))
+            make(self.path(name + "/trace_marker"))
+            p = subprocess.run([WAKEIF, "record-exec", "--tracefs", self.path(name), "--", "echo", "ran"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=30)
+            self.assertEqual((p.returncode, p.stdout, p.stderr.count("\n")), (0, "ran\n", 1), name)
+            self.assertIn("the trace will lack topology and tasks", p.stderr)
 
 
 class Surroundings(Attack):
