@@ -6,17 +6,24 @@
 #include <sys/stat.h>
 
 #include "analyzer/cmd_print.h"
-#include "analyzer/session.h"
+#include "analyzer/report/replay.h"
+#include "analyzer/session_replay.h"
 
 struct report_opts {
 	struct wi_opts o; /* first: the option groups take a struct wi_opts */
 	const char *table;
+	bool replay;
+	const struct wi_session *s; /* for the writers */
 };
 
-enum { KEY_TABLE = 0x200 };
+enum { KEY_TABLE = 0x200, KEY_REPLAY };
 
 static const struct argp_option own_options[] = {
 	{ "table", KEY_TABLE, "NAME", 0, "with --csv: only this table; \"list\" names them", 2 },
+	{ "replay", KEY_REPLAY, NULL, 0,
+	  "also what the model of the recording's kernel says: verdicts of wake_affine, searches for an idle CPU, agreement "
+	  "(see wakeif replay)",
+	  2 },
 	{ 0 },
 };
 
@@ -24,6 +31,10 @@ static error_t own_key(int key, char *arg, struct argp_state *state)
 {
 	struct report_opts *r = state->input;
 
+	if (key == KEY_REPLAY) {
+		r->replay = true;
+		return 0;
+	}
 	if (key != KEY_TABLE)
 		return wi_opts_key(key, arg, state);
 	if (!strcmp(arg, "list")) {
@@ -80,17 +91,64 @@ static bool csv_stream(FILE *out, const struct wi_report *rep, struct wi_err *er
 	return true;
 }
 
+static struct wi_replay_report replay_of(const struct report_opts *r, const struct wi_report *rep)
+{
+	return (struct wi_replay_report){ .rep = rep,
+					  .r = r->s->replayed,
+					  .notes = wi_session_replay_notes(r->s),
+					  .sync = wi_sync_mode_name(WI_SYNC_LEARNED),
+					  .verbose = rep->verbose };
+}
+
+static void affine_members(struct wi_json *j, const void *ctx)
+{
+	wi_replay_json_affine(j, ((const struct wi_replay_report *)ctx)->r);
+}
+
+static void more_members(struct wi_json *j, const void *ctx)
+{
+	const struct wi_replay_report *p = ctx;
+
+	wi_replay_json_search(j, p->r);
+	wi_replay_json(j, p);
+}
+
+static bool write_json(FILE *out, const struct wi_report *rep, const struct report_opts *r, struct wi_err *err)
+{
+	struct wi_replay_report p = replay_of(r, rep);
+	struct wi_report with = *rep;
+
+	if (r->replay) {
+		with.affine_members = affine_members;
+		with.members = more_members;
+		with.affine_ctx = with.members_ctx = &p;
+	}
+	return wi_report_json(out, &with, WI_SECTION_ALL, err);
+}
+
+static bool write_text(FILE *out, const struct wi_report *rep, const struct report_opts *r, struct wi_err *err)
+{
+	struct wi_replay_report p = replay_of(r, rep);
+
+	if (!wi_report_text(out, rep, err))
+		return false;
+	if (!r->replay)
+		return true;
+	fputs("\nreplay\n", out);
+	return wi_replay_text(out, &p, err);
+}
+
 static bool write_report(FILE *out, const struct wi_report *rep, const void *ctx, struct wi_err *err)
 {
 	const struct report_opts *r = ctx;
 
 	switch (r->o.format) {
 	case WI_FORMAT_JSON:
-		return wi_report_json(out, rep, WI_SECTION_ALL, err);
+		return write_json(out, rep, r, err);
 	case WI_FORMAT_CSV:
 		return r->table ? wi_report_csv(out, rep, r->table, err) : csv_stream(out, rep, err);
 	default:
-		return wi_report_text(out, rep, err);
+		return write_text(out, rep, r, err);
 	}
 }
 
@@ -105,6 +163,29 @@ static bool is_folder(const struct report_opts *r)
 	if (!stat(r->o.out, &st))
 		return S_ISDIR(st.st_mode);
 	return r->o.out[len - 1] == '/' || !strchr(strrchr(r->o.out, '/') ? strrchr(r->o.out, '/') : r->o.out, '.');
+}
+
+/* In one pass with the metrics (two where WF_SYNC is learned). */
+static int start_replay(struct wi_session *s, const struct report_opts *r, const struct wi_metrics_opts *metrics,
+			struct wi_err *err)
+{
+	const struct wi_replay_wanted wanted = { .kernel_too = true, .seed = 1, .metrics = metrics };
+
+	memset(s, 0, sizeof(*s));
+	s->o = &r->o;
+	if (!err->code && wi_session_open(s, &r->o, err))
+		wi_session_replay(s, &wanted, err);
+	return err->code;
+}
+
+static void check_options(const struct report_opts *r, struct wi_err *err)
+{
+	if (r->table && r->o.format != WI_FORMAT_CSV)
+		wi_err_set(err, WI_EUSAGE, "report: --table belongs to --csv");
+	if (r->replay && r->o.format == WI_FORMAT_CSV)
+		wi_err_set(err, WI_EUSAGE, "report: --replay has no tables of its own: see wakeif replay --csv");
+	if (r->replay && wi_opts_filtered(&r->o))
+		wi_err_set(err, WI_EUSAGE, "report: --replay asks at every wakeup: it goes with no -p, --comm or -C");
 }
 
 int wi_cmd_report(int argc, char **argv)
@@ -126,9 +207,9 @@ int wi_cmd_report(int argc, char **argv)
 	int status;
 
 	wi_opts_parse(&argp, argc, argv, &r.o);
-	if (r.table && r.o.format != WI_FORMAT_CSV)
-		wi_err_set(&err, WI_EUSAGE, "report: --table belongs to --csv");
-	status = wi_session_start(&s, &r.o, &wanted, &err);
+	check_options(&r, &err);
+	r.s = &s;
+	status = r.replay ? start_replay(&s, &r, &wanted, &err) : wi_session_start(&s, &r.o, &wanted, &err);
 	if (status == WI_OK && is_folder(&r)) {
 		struct wi_report rep = wi_session_report(&s);
 

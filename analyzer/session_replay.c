@@ -103,12 +103,56 @@ static char *resolve(const struct wi_session *s, const char *text, struct wi_err
 	return named;
 }
 
+/* The history that a model has by default is not part of its label, unless two of them differ in it. */
+static bool set_label(struct wi_session_replay *r, struct wi_model_spec *spec, char *plain, struct wi_err *err)
+{
+	bool taken = false;
+
+	for (size_t i = 0; plain && i < r->nr; i++)
+		taken |= !strcmp(r->spec[i].label, plain);
+	if (taken && !strstr(plain, "history=") && param(spec->ops, "history")) {
+		char *longer = NULL;
+
+		if (asprintf(&longer, "%s,history=%s", plain, strstr(spec->params, "history=observed") ? "observed" : "own") < 0)
+			return wi_err_nomem(err);
+		free(plain);
+		plain = longer;
+	}
+	if (!plain)
+		return wi_err_nomem(err);
+	free(spec->label);
+	spec->label = plain;
+	return true;
+}
+
+/* Parses text, and once more with the history that belongs to it. */
+static bool parse(struct wi_session_replay *r, const char *text, enum wi_history history, struct wi_model_spec *spec,
+		  struct wi_err *err)
+{
+	size_t wrong_at;
+	char *more, *plain;
+	bool ok;
+
+	if (!wi_model_spec_parse(text, spec, &wrong_at, err))
+		return false;
+	more = with_history(r, text, spec, history);
+	if (!more)
+		return set_label(r, spec, strdup(spec->label), err);
+	plain = strdup(spec->label);
+	wi_model_spec_fini(spec);
+	ok = wi_model_spec_parse(more, spec, &wrong_at, err);
+	free(more);
+	if (ok)
+		return set_label(r, spec, plain, err);
+	free(plain);
+	return false;
+}
+
 static bool add_model(struct wi_session *s, const char *text, enum wi_history history, struct wi_err *err)
 {
 	struct wi_session_replay *r = s->replaying;
 	struct wi_model_spec *spec = &r->spec[r->nr];
-	char *named = resolve(s, text, err), *more = NULL;
-	size_t wrong_at;
+	char *named = resolve(s, text, err);
 	bool ok;
 
 	if (!named)
@@ -117,18 +161,12 @@ static bool add_model(struct wi_session *s, const char *text, enum wi_history hi
 		free(named);
 		return wi_err_set(err, WI_EUSAGE, "more than %u models in one run", WI_REPLAY_MODELS);
 	}
-	ok = wi_model_spec_parse(named, spec, &wrong_at, err);
-	more = ok ? with_history(r, named, spec, history) : NULL;
-	if (more) {
-		wi_model_spec_fini(spec);
-		ok = wi_model_spec_parse(more, spec, &wrong_at, err);
-	}
+	ok = parse(r, named, history, spec, err);
 	free(named);
-	free(more);
 	if (!ok)
 		return false;
 	for (size_t i = 0; i < r->nr; i++)
-		if (!strcmp(r->spec[i].label, spec->label)) { /* named twice: one row */
+		if (r->spec[i].ops == spec->ops && !strcmp(r->spec[i].params, spec->params)) { /* named twice: one row */
 			wi_model_spec_fini(spec);
 			return true;
 		}

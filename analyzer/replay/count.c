@@ -98,18 +98,24 @@ static bool is_hit(enum wakeif_rule rule)
 	}
 }
 
-/* Bucket of the share of busy CPUs in the LLC of target. */
-static uint32_t load_bucket(const struct wi_judge *j, uint32_t target)
+/* Bucket of the share of busy CPUs in the LLC of target; models mostly ask for the same one. */
+static uint32_t load_bucket(struct wi_replay *r, uint32_t target)
 {
+	const struct wi_judge *j = &r->judge;
 	const struct wakeif_topology *t = j->topo;
-	const wakeif_word *span = t->span[WAKEIF_LLC][t->group[WAKEIF_LLC][target]];
-	uint32_t nr = 0, busy = 0;
+	uint32_t llc = t->group[WAKEIF_LLC][target], nr = 0, busy = 0;
+	const wakeif_word *span = t->span[WAKEIF_LLC][llc];
 
+	if (r->bucket.serial == r->serial && r->bucket.llc == llc)
+		return r->bucket.bucket;
 	for (uint32_t i = 0; i < j->words; i++) {
 		nr += (uint32_t)__builtin_popcountll(span[i] & t->online[i]);
 		busy += (uint32_t)__builtin_popcountll(span[i] & t->online[i] & ~j->idle[i]);
 	}
-	return !busy ? 0 : busy == nr ? WI_NR_LOAD_BUCKETS - 1 : 1 + busy * 4 / nr;
+	r->bucket.serial = r->serial;
+	r->bucket.llc = llc;
+	r->bucket.bucket = !busy ? 0 : busy == nr ? WI_NR_LOAD_BUCKETS - 1 : 1 + busy * 4 / nr;
+	return r->bucket.bucket;
 }
 
 static void count_search(struct wi_replay *r, struct wi_search_results *s, const struct wakeif_choice *c)
@@ -119,7 +125,7 @@ static void count_search(struct wi_replay *r, struct wi_search_results *s, const
 
 	if (!wi_cpu_present(r->topo, c->target))
 		return;
-	to[1] = &s->by_load[load_bucket(&r->judge, c->target)];
+	to[1] = &s->by_load[load_bucket(r, c->target)];
 	for (int i = 0; i < 2; i++) {
 		to[i]->tries++;
 		to[i]->scans += (c->flags & WAKEIF_CHOICE_SEARCHED) != 0;

@@ -80,6 +80,10 @@ struct wi_replay {
 	uint64_t *stamp, *asked_by; /* asked_by: models that chose the CPU, bit i + 1; bit 0: the kernel */
 	struct wi_verdict *verdict;
 	uint32_t distinct[WI_REPLAY_MODELS + 1], nr_distinct;
+	struct { /* of the LLC asked for last */
+		uint64_t serial;
+		uint32_t llc, bucket;
+	} bucket;
 	/* view with one CPU changed, for wakees that still count as running */
 	struct wakeif_view scratch_view;
 	struct wakeif_cpu *scratch_cpu;

@@ -104,8 +104,8 @@ static bool print_agreement(FILE *out, const struct wi_replay_results *r, struct
 						    { "core", false, false },	  { "LLC", false, false },
 						    { "idle/busy", false, false }, { "stalled", false, false },
 						    { "fork", false, false },	  { "exec", false, false },
-						    { "tagged", false, false },	  { "untagged agree", false, false },
-						    { "sync matters", false, false }, { "invalid", false, false } };
+						    { "tagged", false, false },	  { "untagged", false, false },
+						    { "turns w. sync", false, false }, { "invalid", false, false } };
 	struct wi_table *t;
 
 	if (r->nr_models < 2)
@@ -229,14 +229,15 @@ static bool print_missed(FILE *out, const struct wi_replay_results *r, struct wi
 		{ "sibling", false, false },	  { "cluster", false, false },	   { "LLC", false, false },
 		{ "node", false, false },	  { "machine", false, false },	   { "no idle", false, false },
 		{ "unknown", false, false },	  { "idle core", false, false },   { "half-busy", false, false },
-		{ "stacked", false, false },	  { "left idle prev", false, false }
+		{ "stacked", false, false },	  { "left prev", false, false }
 	};
 	static const enum wi_missed_row rows[] = { WI_MISSED_SIBLING, WI_MISSED_CLUSTER, WI_MISSED_LLC, WI_MISSED_NODE,
 						   WI_MISSED_MACHINE, WI_MISSED_NO_IDLE, WI_MISSED_UNKNOWN };
 	struct wi_table *t = wi_table_new(columns, NR(columns));
 
 	fputs("\nmissed idle: queued on a busy CPU while the nearest idle one was in ...; idle core, half-busy: while an idle "
-	      "core existed in the LLC\n",
+	      "core existed in the LLC;\n"
+	      "left prev: placed elsewhere than on an idle previous CPU\n",
 	      out);
 	for (size_t i = 0; i < r->nr_models; i++) {
 		const struct wi_model_missed *m = &r->model[i].missed;
