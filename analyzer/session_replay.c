@@ -238,6 +238,8 @@ static struct wi_replay_opts engine_opts(const struct wi_session *s, const struc
 					.nr_models = r->nr,
 					.sync = wanted->sync,
 					.learned = r->table,
+					.sync_of = wanted->sync_of,
+					.sync_ctx = wanted->sync_ctx,
 					.sink = wanted->sink,
 					.sink_ctx = wanted->sink_ctx };
 }
@@ -308,14 +310,15 @@ static bool judge(struct wi_session *s, const struct wi_replay_wanted *wanted, s
 {
 	struct wi_session_replay *r = s->replaying;
 	struct wi_replay_opts ro = engine_opts(s, wanted);
-	const struct wi_timeline_observer *list[2] = { NULL };
+	const struct wi_timeline_observer *list[3] = { NULL };
 
 	r->replay = wi_replay_new(&ro, err);
 	if (!r->replay || (wanted->metrics && !wi_session_metrics(s, wanted->metrics, err)))
 		return false;
 	list[0] = s->metrics ? wi_metrics_observer(s->metrics) : NULL;
-	list[1] = wi_replay_observer(r->replay);
-	if (!wi_session_timeline(s, wi_observers_join(&r->observers, list, 2), err))
+	list[1] = wanted->observer;
+	list[2] = wi_replay_observer(r->replay);
+	if (!wi_session_timeline(s, wi_observers_join(&r->observers, list, 3), err))
 		return false;
 	if (s->metrics)
 		wi_metrics_bind(s->metrics, s->timeline);

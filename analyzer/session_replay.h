@@ -18,6 +18,9 @@ struct wi_replay_wanted {
 	const struct wi_metrics_opts *metrics; /* measure what happened in the same pass; NULL: no */
 	void (*sink)(void *ctx, const struct wi_replay_decision *d); /* may be NULL */
 	void *sink_ctx;
+	bool (*sync_of)(void *ctx, const struct wi_wakeup *w, bool *set); /* for RECORDED; may be NULL */
+	void *sync_ctx;
+	const struct wi_timeline_observer *observer; /* told in the last pass, before the replay; may be NULL */
 };
 
 /* In the place of wi_session_analyse(): fills s->replayed, and s->results (without metrics: the recording's facts only). */

@@ -91,7 +91,7 @@ static bool find_sync(struct wi_replay *r, const struct wi_wakeup *w, struct wak
 		*mode = WI_SYNC_RECORDED;
 		return true;
 	}
-	if (*mode == WI_SYNC_RECORDED)
+	if (*mode == WI_SYNC_RECORDED && (!r->opt.sync_of || !r->opt.sync_of(r->opt.sync_ctx, w, &set)))
 		*mode = WI_SYNC_NEVER;
 	if (*mode == WI_SYNC_LEARNED && r->opt.learned) {
 		struct wi_sync_key key = sync_key(w);
@@ -101,7 +101,7 @@ static bool find_sync(struct wi_replay *r, const struct wi_wakeup *w, struct wak
 		set = true;
 	}
 	asked->wake_flags = set ? asked->wake_flags | WAKEIF_WF_SYNC : asked->wake_flags & ~(uint32_t)WAKEIF_WF_SYNC;
-	return false;
+	return *mode == WI_SYNC_RECORDED;
 }
 
 static void count_sync(struct wi_replay *r, enum wi_sync_mode mode, enum wi_sync_source source, bool set)
@@ -133,6 +133,7 @@ static void tell_sink(struct wi_replay *r, uint64_t now_ns, const struct wi_wake
 		.cpu = r->answer,
 		.kernel_cpu = w->chosen_cpu,
 		.counts = w->in_window,
+		.replay = r,
 	};
 
 	r->opt.sink(r->opt.sink_ctx, &d);
@@ -201,6 +202,12 @@ static void on_decision(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 	r->dis.own_cpu = w->chosen_cpu;
 	r->dis.own_ns = now_ns;
 	r->dis.own_serial = r->serial;
+}
+
+void *wi_replay_state(const struct wi_replay_decision *d, size_t i, const struct wakeif_model_ops **ops)
+{
+	*ops = d->replay->model[i].m.ops;
+	return d->replay->model[i].state;
 }
 
 /* ---- what else is told ---- */

@@ -47,7 +47,11 @@ struct wi_replay_decision {
 	const uint32_t *cpu;		    /* with the kernel's fallback in the place of illegal answers */
 	uint32_t kernel_cpu;		    /* what the kernel chose */
 	bool counts;			    /* in the window */
+	const struct wi_replay *replay;	    /* for wi_replay_state() */
 };
+
+/* The state of model i (what its init returned), for built-in code that knows the model; *ops: whose it is. */
+void *wi_replay_state(const struct wi_replay_decision *d, size_t i, const struct wakeif_model_ops **ops);
 
 struct wi_replay_opts {
 	const struct wakeif_topology *topology; /* borrowed */
@@ -58,6 +62,9 @@ struct wi_replay_opts {
 	size_t nr_models;		      /* 0: only what happened */
 	/* LEARNED: as recorded where it is, else by the table; RECORDED: else not set; NEVER, ALWAYS: whatever is recorded */
 	enum wi_sync_mode sync;
+	/* RECORDED: knows the flag of a wakeup from elsewhere (recorded truth); false: it does not. May be NULL */
+	bool (*sync_of)(void *ctx, const struct wi_wakeup *w, bool *set);
+	void *sync_ctx;
 	const struct wi_sync_table *learned; /* for LEARNED; borrowed; NULL: nothing is known */
 	/*
 	 * Not NULL: a pass that only learns. The first model is asked, nothing is counted, and where its answer turns with
