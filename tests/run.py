@@ -16,6 +16,7 @@ import concurrent.futures
 import glob
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -39,13 +40,30 @@ class Result:
         self.output, self.skips, self.seconds = "", [], 0.0
 
 
-def run(argv, env=None, timeout=TIMEOUT_S):
+running = set()
+
+
+def stop(p):
+    """A test and what it started."""
     try:
-        p = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout,
-                           env={**os.environ, **(env or {})})
-        return p.returncode, p.stdout.decode("utf-8", "replace")
-    except subprocess.TimeoutExpired as e:
-        return -1, (e.stdout or b"").decode("utf-8", "replace") + "\ntimed out after %d s" % timeout
+        os.killpg(p.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def run(argv, env=None, timeout=TIMEOUT_S):
+    # Tests send signals; who is started in the background of a script or by nohup would hand down that they are ignored.
+    p = subprocess.Popen(["env", "--default-signal=HUP,INT,QUIT", *argv], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}, start_new_session=True)
+    running.add(p)
+    try:
+        out, status, late = p.communicate(timeout=timeout)[0], p.returncode, ""
+    except subprocess.TimeoutExpired:
+        stop(p)
+        out, status, late = p.communicate()[0], -1, "\ntimed out after %d s" % timeout
+    finally:
+        running.discard(p)
+    return status, out.decode("utf-8", "replace") + late
 
 
 def cmocka(path, label):
@@ -211,5 +229,15 @@ def main():
     return 1 if failed or not passed else 0
 
 
+def interrupted(number, _frame):
+    for p in list(running):
+        stop(p)
+    print("interrupted by signal %d" % number, flush=True)
+    os._exit(128 + number)
+
+
 if __name__ == "__main__":
+    for s in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(s) != signal.SIG_IGN:
+            signal.signal(s, interrupted)
     sys.exit(main())

@@ -3,8 +3,10 @@
 """The test harness itself: what it counts, and that it cannot pass by running nothing."""
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -33,9 +35,10 @@ class Harness(unittest.TestCase):
             f.write(text)
         os.chmod(path, mode)
 
-    def run_all(self):
+    def run_all(self, **how):
         """(status, last line) of the harness on the fake tree; its object folder counts as instrumented, so nothing is built"""
-        p = subprocess.run(["sh", "tests/run.sh", "check"], cwd=self.root, env={**os.environ, "O": "obj", "WAKEIF_INSTRUMENTED": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        p = subprocess.run(["sh", "tests/run.sh", "check"], cwd=self.root, env={**os.environ, "O": "obj", "WAKEIF_INSTRUMENTED": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           **how)
         self.text = p.stdout.decode()
         return p.returncode, self.text.splitlines()[-1]
 
@@ -66,6 +69,36 @@ class Harness(unittest.TestCase):
         """A program that prints a good count and yet exits with an error."""
         self.write("tests/cli/test_program.py", PROGRAM % (0, 1))
         self.assertEqual(self.run_all()[0], 1)
+
+    def test_signals_are_not_ignored(self):
+        """As in the background of a script."""
+        self.write("tests/cli/test_program.py", "import signal\nprint('1 passed, %d failed' % (signal.getsignal(signal.SIGINT) == signal.SIG_IGN))\n")
+        self.assertEqual(self.run_all(preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)), (0, "2 passed, 0 failed"))
+
+    def test_interrupt(self):
+        """Nothing that was started stays behind."""
+        self.write("obj/tests/test_unit", "#!/bin/sh\nsleep 61 & echo $! $$ > pids.new; mv pids.new pids; wait\n", 0o755)
+        p = subprocess.Popen(["sh", "tests/run.sh", "check"], cwd=self.root, env={**os.environ, "O": "obj", "WAKEIF_INSTRUMENTED": "1"}, stdout=subprocess.DEVNULL)
+        path = os.path.join(self.root, "pids")
+        while not os.path.exists(path):
+            self.assertIsNone(p.poll())
+            time.sleep(0.05)
+        p.send_signal(signal.SIGINT)
+        self.assertEqual(p.wait(), 128 + signal.SIGINT)
+        with open(path) as f:
+            for pid in f.read().split():
+                deadline = time.monotonic() + 60
+                while self.alive(pid):
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.05)
+
+    @staticmethod
+    def alive(pid):
+        try:
+            with open("/proc/%s/stat" % pid) as f:
+                return f.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+        except (FileNotFoundError, ProcessLookupError):
+            return False
 
     def test_empty_fuzz_corpus(self):
         self.write("obj/tests/fuzz_x", "#!/bin/sh\nexit 0\n", 0o755)

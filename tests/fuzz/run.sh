@@ -14,7 +14,8 @@ for target in "$O"/fuzz/*; do
 	mkdir -p "$O/corpus/$name" "$O/findings/$name"
 	echo "== $name"
 	LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0 "$target" -max_total_time="${FUZZ_SECONDS:-60}" -timeout=20 -rss_limit_mb=2048 \
-		-print_final_stats=1 -artifact_prefix="$O/findings/$name/" "$O/corpus/$name" "$seed" 2>&1 | tail -n 25 || status=1
+		-print_final_stats=1 -artifact_prefix="$O/findings/$name/" "$O/corpus/$name" "$seed" > "$O/$name.log" 2>&1 || status=1
+	tail -n 25 "$O/$name.log"
 	[ -z "$(ls "$O/findings/$name")" ] || { echo "$name: findings in $O/findings/$name"; status=1; }
 done
 exit $status
