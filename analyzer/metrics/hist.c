@@ -2,6 +2,15 @@
 /* Histograms while they are filled: 32-bit counts, so that more of them stay in the cache. */
 #include "analyzer/metrics/priv.h"
 
+void m_extent_add(struct m_extent *e, uint64_t ns)
+{
+	uint64_t max_ns = e->range_ns && m_extent_max(e) > ns ? m_extent_max(e) : ns;
+
+	if (!e->range_ns || ns < e->min_ns)
+		e->min_ns = ns;
+	e->range_ns = max_ns - e->min_ns + 1;
+}
+
 static bool reserve(struct m_hist *h, uint32_t nr)
 {
 	if (nr <= h->nr)
@@ -21,20 +30,22 @@ static bool reserve(struct m_hist *h, uint32_t nr)
 /* Adds the counts to into. */
 static bool pour(const struct m_hist *h, struct wi_hist *into)
 {
-	if (!h->count)
+	uint64_t count = 0;
+
+	if (!h->extent.range_ns)
 		return true;
 	uint64_t *wide = malloc(h->nr * sizeof(*wide));
 	if (!wide)
 		return false;
 	for (uint32_t i = 0; i < h->nr; i++)
-		wide[i] = h->bucket[i];
-	struct wi_hist from = { h->count, h->sum_ns, h->min_ns, h->max_ns, h->nr, wide };
+		count += wide[i] = h->bucket[i];
+	struct wi_hist from = { count, h->sum_ns, h->extent.min_ns, m_extent_max(&h->extent), h->nr, wide };
 	bool ok = wi_hist_merge(into, &from);
 	free(wide);
 	return ok;
 }
 
-/* One more could make a bucket overflow: all of it moves to where counts are wide. */
+/* A bucket is full: all of it moves to where counts are wide. */
 static bool spill(struct m_hist *h)
 {
 	if (!h->full)
@@ -42,24 +53,20 @@ static bool spill(struct m_hist *h)
 	if (!h->full || !pour(h, h->full))
 		return false;
 	memset(h->bucket, 0, h->nr * sizeof(*h->bucket));
-	h->count = 0;
+	h->extent = (struct m_extent){ 0 };
 	h->sum_ns = 0;
 	return true;
 }
 
 bool m_hist_add_slowly(struct m_hist *h, uint64_t ns, uint32_t index)
 {
-	if (h->count == UINT32_MAX && !spill(h))
-		return false;
 	if (!reserve(h, index + 1))
 		return false;
+	if (h->bucket[index] == UINT32_MAX && !spill(h))
+		return false;
 	h->bucket[index]++;
-	if (!h->count || ns < h->min_ns)
-		h->min_ns = ns;
-	if (!h->count || ns > h->max_ns)
-		h->max_ns = ns;
-	h->count++;
 	h->sum_ns += ns;
+	m_extent_add(&h->extent, ns);
 	return true;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Idle while waiting (METRICS rule 26): CPUs that idle while tasks wait that might run there. Each change touches the
- * counts of the groups that contain its CPU; what follows from the counts is worked out once, when time goes on.
+ * counts of the groups that contain its CPU, and what follows from them. Two things wait until time goes on: pairs where
+ * affinity has a say, which have to be matched, and the names of an episode that was the longest so far.
  */
 #include "analyzer/metrics/priv.h"
 
@@ -156,33 +157,30 @@ bool m_waste_init(struct wi_metrics *m)
 	s->mask_hash_mask = 63;
 	s->mask_hash = calloc(s->mask_hash_mask + 1, sizeof(*s->mask_hash));
 	s->restricted_cpus = calloc(m->lay.words + 1, sizeof(*s->restricted_cpus));
-	s->busy_waiting = calloc(m->lay.words + 1, sizeof(*s->busy_waiting));
 	s->idle = calloc(m->lay.words + 1, sizeof(*s->idle));
-	if (!s->mask_hash || !s->restricted_cpus || !s->busy_waiting || !s->idle)
+	if (!s->mask_hash || !s->restricted_cpus || !s->idle)
 		return false;
 	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
 		uint32_t nr = m->lay.level[l].nr_groups;
 
-		s->level[l].group = calloc(nr + 1, sizeof(*s->level[l].group));
-		s->level[l].ended = calloc(nr + 1, sizeof(*s->level[l].ended));
-		if (!s->level[l].group || !s->level[l].ended)
+		struct m_waste_level *lv = &s->level[l];
+
+		lv->in_layout = &m->lay.level[l];
+		lv->episode_ns = WI_TIME_UNKNOWN;
+		lv->group = calloc(nr + 1, sizeof(*lv->group));
+		if (!lv->group)
 			return false;
 		groups += nr;
 		for (uint32_t g = 0; g < nr; g++) {
-			s->level[l].group[g].level = (uint8_t)l;
-			s->level[l].group[g].number = g;
+			lv->group[g].level = lv;
+			lv->group[g].number = g;
 		}
 	}
 	for (uint32_t c = 0; c < m->lay.nr_cpus; c++)
 		find_groups(m, &m->cpu[c]);
-	s->dirty = calloc(groups + 1, sizeof(*s->dirty));
-	return s->dirty && m_match_init(m);
-}
-
-void m_waste_start(struct wi_metrics *m, uint64_t start_ns)
-{
-	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
-		m->waste.level[l].since_ns = start_ns;
+	s->names_from_ns = WI_TIME_UNKNOWN;
+	s->to_match = calloc(groups + 1, sizeof(*s->to_match));
+	return s->to_match && m_match_init(m);
 }
 
 void m_waste_fini(struct wi_metrics *m)
@@ -197,34 +195,134 @@ void m_waste_fini(struct wi_metrics *m)
 		for (uint32_t g = 0; s->level[l].group && g < m->lay.level[l].nr_groups; g++)
 			free(s->level[l].group[g].restricted.item);
 		free(s->level[l].group);
-		free(s->level[l].ended);
 	}
 	for (uint32_t c = 0; m->cpu && c < m->lay.nr_cpus; c++)
 		free(m->cpu[c].restricted.item);
 	free(s->restricted_cpus);
-	free(s->busy_waiting);
 	free(s->idle);
-	free(s->dirty);
+	free(s->to_match);
 	free(s->left);
 	m_match_fini(m);
 }
 
 /* ---- changes ---- */
 
-/*
- * Counts of the group changed. Nothing can come of it while no CPU idles or no task waits, and none of it counted
- * before.
- */
-static inline void touch(struct m_waste *s, struct m_waste_group *g)
+static inline uint32_t min_u32(uint32_t a, uint32_t b)
 {
-	if (!(g->nr_idle | g->pairs) || g->dirty || (!g->pairs && !m_waiting_tasks(g->waiting)))
-		return;
-	g->dirty = true;
-	s->dirty[s->nr_dirty++] = g;
+	return a < b ? a : b;
 }
 
-/* Only while an episode is open: it can end now. */
-static void note_left(struct wi_metrics *m, struct m_left left)
+static inline bool longer_than_any(const struct m_waste_level *lv, uint64_t end_ns)
+{
+	return end_ns > lv->episode_ns && end_ns - lv->episode_ns > lv->r.longest_ns;
+}
+
+/* Ended at this instant, so far; its names are yet to be found. */
+static inline bool just_ended_longest(const struct wi_metrics *m, const struct m_waste_level *lv)
+{
+	return !lv->pairs && lv->episode_ended_ns == m->now_ns && longer_than_any(lv, m->now_ns);
+}
+
+static void find_names_from(struct wi_metrics *m)
+{
+	struct m_waste *s = &m->waste;
+
+	s->names_from_ns = WI_TIME_UNKNOWN;
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
+		const struct m_waste_level *lv = &s->level[l];
+
+		if ((lv->pairs || just_ended_longest(m, lv)) && lv->episode_ns + lv->r.longest_ns < s->names_from_ns)
+			s->names_from_ns = lv->episode_ns + lv->r.longest_ns;
+	}
+}
+
+/* The latest episode is over for good. */
+static inline void count_episode(struct m_waste_level *lv, uint64_t end_ns)
+{
+	if (lv->episode_ns >= end_ns)
+		return; /* before the window, or there was none */
+	uint64_t ns = end_ns - lv->episode_ns;
+	lv->r.wall_ns += ns;
+	if (ns > episode_limit_ns[0])
+		for (int i = 0; i < WI_NR_EPISODES; i++)
+			lv->r.episodes[i] += ns > episode_limit_ns[i];
+}
+
+static inline void pairs_begin(struct wi_metrics *m, struct m_waste_level *lv)
+{
+	if (lv->episode_ended_ns != m->now_ns || lv->episode_ns == WI_TIME_UNKNOWN) { /* else it goes on */
+		count_episode(lv, lv->episode_ended_ns);
+		lv->episode_ns = m->counted_ns;
+	}
+	if (lv->episode_ns + lv->r.longest_ns < m->waste.names_from_ns)
+		m->waste.names_from_ns = lv->episode_ns + lv->r.longest_ns;
+}
+
+static inline void pairs_end(struct wi_metrics *m, struct m_waste_level *lv)
+{
+	lv->episode_ended_ns = m->now_ns;
+	if (longer_than_any(lv, m->now_ns))
+		m->waste.unsettled = true;
+	else if (lv->episode_ns + lv->r.longest_ns == m->waste.names_from_ns)
+		find_names_from(m);
+}
+
+/* One more group of the level, or one less, has a pair with a task that waits behind another. */
+m_rare static void set_behind(struct wi_metrics *m, struct m_waste_group *g, bool behind)
+{
+	struct m_waste_level *lv = g->level;
+
+	g->behind = behind;
+	lv->nr_behind += behind ? 1u : -1ull;
+	if (lv->nr_behind == behind) /* the first one, or the last */
+		lv->r.behind_ns += behind ? -m->counted_ns : m->counted_ns;
+}
+
+static inline void set_pairs(struct wi_metrics *m, struct m_waste_group *g, uint32_t pairs, uint32_t cpu_pairs)
+{
+	struct m_waste_level *lv = g->level;
+	uint64_t more = (uint64_t)pairs - g->pairs, more_cpu = (uint64_t)cpu_pairs - g->cpu_pairs;
+	uint64_t before = lv->pairs;
+
+	lv->pairs_ns -= more * m->counted_ns;
+	lv->cpu_pairs_ns -= more_cpu * m->counted_ns;
+	lv->pairs = before + more;
+	lv->cpu_pairs += more_cpu;
+	g->pairs = pairs;
+	g->cpu_pairs = cpu_pairs;
+	if (!pairs)
+		g->pairs_ended_ns = m->now_ns;
+	if (!before)
+		pairs_begin(m, lv);
+	else if (!lv->pairs)
+		pairs_end(m, lv);
+}
+
+/* Pairs of a group with tasks that may not run on all its CPUs are matched once an instant. */
+m_rare static void match_later(struct m_waste *s, struct m_waste_group *g)
+{
+	if (g->to_match)
+		return;
+	g->to_match = s->unsettled = true;
+	s->to_match[s->nr_to_match++] = g;
+}
+
+/* Counts of the group changed. */
+static inline void update_pairs(struct wi_metrics *m, struct m_waste_group *g)
+{
+	uint32_t pairs = min_u32(g->nr_idle, m_waiting_tasks(g->waiting));
+	uint32_t cpu_pairs = min_u32(g->nr_idle, m_waiting_cpus(g->waiting));
+
+	if (pairs && g->nr_restricted)
+		return match_later(&m->waste, g);
+	if (pairs != g->pairs || cpu_pairs != g->cpu_pairs)
+		set_pairs(m, g, pairs, cpu_pairs);
+	if ((pairs && m_waiting_behind(g->waiting)) != g->behind)
+		set_behind(m, g, !g->behind);
+}
+
+/* Something ceased that may have a name in an episode that ends now. */
+m_rare static void note_left(struct wi_metrics *m, struct m_left left)
 {
 	struct m_waste *s = &m->waste;
 
@@ -240,6 +338,7 @@ static void note_left(struct wi_metrics *m, struct m_left left)
 		s->cap_left = cap;
 	}
 	s->left[s->nr_left++] = left;
+	s->unsettled = true;
 }
 
 void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool idle)
@@ -251,13 +350,13 @@ void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c
 		c->idle_since_ns = now_ns;
 		wi_mask_set(s->idle, c->number);
 	} else {
-		if (s->nr_open)
+		if (now_ns > s->names_from_ns)
 			note_left(m, (struct m_left){ c->idle_since_ns, WI_PID_NONE, WI_NAME_NONE, c->number, NONE });
 		wi_mask_clear(s->idle, c->number);
 	}
 	for (struct m_waste_group **g = c->group_of; *g; g++) {
 		(*g)->nr_idle += more;
-		touch(s, *g);
+		update_pairs(m, *g);
 	}
 }
 
@@ -278,7 +377,7 @@ m_rare static void count_restricted(struct wi_metrics *m, struct m_cpu *c, uint3
 	for (struct m_waste_group **at = c->group_of; *at; at++) {
 		struct m_waste_group *g = *at;
 
-		if (m_mask_covers(m, words, m->lay.level[g->level].span[g->number]))
+		if (m_mask_covers(m, words, g->level->in_layout->span[g->number]))
 			continue;
 		g->nr_restricted += begins ? 1u : -1u;
 		if (!begins)
@@ -288,31 +387,36 @@ m_rare static void count_restricted(struct wi_metrics *m, struct m_cpu *c, uint3
 	}
 }
 
-/* Does the CPU run a task while others wait there? */
-static inline void note_busy_waiting(struct m_waste *s, const struct m_cpu *c)
+/* Does the CPU run a task while others wait there? Returns what changes in the counts of its groups. */
+static inline m_waiting update_behind(struct m_cpu *c)
 {
-	if (c->nr_wait && c->kind == WI_CPU_BUSY)
-		wi_mask_set(s->busy_waiting, c->number);
-	else
-		wi_mask_clear(s->busy_waiting, c->number);
+	bool behind = c->nr_wait && c->kind == WI_CPU_BUSY;
+
+	if (behind == c->waits_behind)
+		return 0;
+	c->waits_behind = behind;
+	return behind ? M_WAITING_BEHIND : -M_WAITING_BEHIND;
+}
+
+static inline void add_waiting(struct wi_metrics *m, const struct m_cpu *c, m_waiting more)
+{
+	for (struct m_waste_group *const *g = c->group_of; *g; g++) {
+		(*g)->waiting += more;
+		update_pairs(m, *g);
+	}
 }
 
 static inline void count_waiting(struct wi_metrics *m, struct m_cpu *c, const struct m_task *t, bool begins)
 {
+	m_waiting more = begins ? M_WAITING_TASK : -M_WAITING_TASK;
 	uint32_t before = c->nr_wait;
-	m_waiting more = begins ? 1 : (m_waiting)-1;
 
-	c->nr_wait = before + (uint32_t)more;
-	if (before == !begins) { /* the first one to come, the last one to go */
-		more += more << 32;
-		note_busy_waiting(&m->waste, c);
-	}
-	for (struct m_waste_group **g = c->group_of; *g; g++) {
-		(*g)->waiting += more;
-		touch(&m->waste, *g);
-	}
+	c->nr_wait = before + (begins ? 1u : -1u);
+	if (before == !begins) /* the first one to come, the last one to go */
+		more += (begins ? M_WAITING_CPU : -M_WAITING_CPU) + update_behind(c);
 	if (!t->covers_all)
 		count_restricted(m, c, t->mask, begins);
+	add_waiting(m, c, more);
 }
 
 void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t, bool moved)
@@ -354,7 +458,7 @@ void m_waste_wait_end(struct wi_metrics *m, struct m_task *t)
 	t->wait_cpu = NULL;
 	if (c->kind == WI_CPU_UNKNOWN)
 		return;
-	if (m->waste.nr_open)
+	if (m->now_ns > m->waste.names_from_ns)
 		note_left(m, (struct m_left){ t->wait_since_ns, t->pid, t->comm, c->number, t->mask });
 	count_waiting(m, c, t, false);
 }
@@ -367,19 +471,12 @@ void m_waste_cpu_known(struct wi_metrics *m, struct m_cpu *c, bool known)
 }
 
 /* The CPU runs a task now, or none, while tasks go on waiting there. */
-m_rare void m_waste_kind_changed(struct wi_metrics *m, struct m_cpu *c)
+void m_waste_kind_changed(struct wi_metrics *m, struct m_cpu *c)
 {
-	note_busy_waiting(&m->waste, c);
-	for (struct m_waste_group **g = c->group_of; *g; g++)
-		touch(&m->waste, *g);
+	add_waiting(m, c, update_behind(c));
 }
 
-/* ---- working off ---- */
-
-static inline uint32_t min_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
+/* ---- when time goes on ---- */
 
 /* Who was there just before an episode ended: what is there now and began earlier, and what left at this instant. */
 struct longest {
@@ -442,10 +539,9 @@ static void idle_before(struct wi_metrics *m, const struct m_level *lv, uint32_t
 			wi_mask_set(s->seen, s->left[i].cpu);
 }
 
-static void name_group(struct wi_metrics *m, uint32_t level, uint32_t g, struct longest *n)
+static void name_group(struct wi_metrics *m, const struct m_level *lv, uint32_t g, struct longest *n)
 {
 	const struct m_waste *s = &m->waste;
-	const struct m_level *lv = &m->lay.level[level];
 
 	idle_before(m, lv, g);
 	wi_mask_for_each (c, lv->span[g], m->lay.words) {
@@ -468,47 +564,29 @@ static void name_group(struct wi_metrics *m, uint32_t level, uint32_t g, struct 
 			consider_cpu(m, n, s->left[i].cpu, s->left[i].since_ns);
 }
 
-static void episode_end(struct wi_metrics *m, uint32_t level, uint64_t end_ns)
+/* The longest episode so far ended at end_ns. */
+static void name_longest(struct wi_metrics *m, struct m_waste_level *lv, uint64_t end_ns)
 {
-	struct m_waste_level *lv = &m->waste.level[level];
-	uint64_t start_ns = lv->episode_ns;
-
-	if (end_ns <= start_ns)
-		return; /* before the window */
-	for (int i = 0; i < WI_NR_EPISODES; i++)
-		lv->r.episodes[i] += end_ns - start_ns > episode_limit_ns[i];
-	if (end_ns - start_ns <= lv->r.longest_ns)
-		return;
-	struct longest n = { .start_ns = start_ns,
+	struct longest n = { .start_ns = lv->episode_ns,
 			     .task_since_ns = WI_TIME_UNKNOWN,
 			     .pid = INT32_MAX,
 			     .waiting_cpu = WI_CPU_NONE,
 			     .idle_cpu = WI_CPU_NONE,
 			     .mask = NONE };
-	for (uint32_t i = 0; i < lv->nr_ended; i++)
-		name_group(m, level, lv->ended[i], &n);
-	lv->r.longest_ns = end_ns - start_ns;
-	lv->r.longest_start_ns = start_ns;
+
+	for (uint32_t g = 0; g < lv->in_layout->nr_groups; g++)
+		if (lv->pairs ? lv->group[g].pairs != 0 : lv->group[g].pairs_ended_ns == end_ns) /* to the end */
+			name_group(m, lv->in_layout, g, &n);
+	lv->r.longest_ns = end_ns - lv->episode_ns;
+	lv->r.longest_start_ns = lv->episode_ns;
 	lv->r.pid = n.pid == INT32_MAX ? WI_PID_NONE : n.pid;
 	lv->r.comm = n.comm;
 	lv->r.waiting_cpu = n.waiting_cpu;
 	lv->r.idle_cpu = n.idle_cpu;
 }
 
-static inline void integrate(struct m_waste_level *lv, uint64_t now_ns)
-{
-	uint64_t ns = m_elapsed(&lv->since_ns, now_ns);
-
-	if (!lv->pairs)
-		return;
-	lv->r.wall_ns += ns;
-	lv->r.behind_ns += lv->nr_behind ? ns : 0;
-	lv->r.cpu_ns += ns * lv->cpu_pairs;
-	lv->r.task_ns += ns * lv->pairs;
-}
-
-/* May one of the tasks that wait on c go to an idle CPU of span? The group has tasks that do not cover it. */
-m_rare static bool may_leave(const struct wi_metrics *m, const struct m_cpu *c, const wakeif_word *span)
+/* May one of the tasks that wait on c go to an idle CPU of span? */
+static bool may_leave(const struct wi_metrics *m, const struct m_cpu *c, const wakeif_word *span)
 {
 	uint32_t nr = 0;
 
@@ -523,75 +601,58 @@ m_rare static bool may_leave(const struct wi_metrics *m, const struct m_cpu *c, 
 	return nr < c->nr_wait; /* one that may go anywhere */
 }
 
-/* The group has pairs: does one of their tasks wait behind another that runs? */
-static inline bool waits_behind(const struct wi_metrics *m, const struct m_waste_group *group)
+/* Does a task that may leave wait behind another that runs? */
+static bool may_leave_behind(const struct wi_metrics *m, const wakeif_word *span)
 {
-	const wakeif_word *span = m->lay.level[group->level].span[group->number];
-
-	for (uint32_t i = 0; i < m->lay.words; i++)
-		for (wakeif_word left = span[i] & m->waste.busy_waiting[i]; left; left &= left - 1)
-			if (!group->nr_restricted ||
-			    may_leave(m, &m->cpu[i * 64 + (uint32_t)__builtin_ctzll(left)], span))
-				return true;
+	wi_mask_for_each (c, span, m->lay.words)
+		if (m->cpu[c].waits_behind && may_leave(m, &m->cpu[c], span))
+			return true;
 	return false;
 }
 
-/* Works out the pairs of a group. */
-static inline void settle_group(struct wi_metrics *m, struct m_waste_group *group)
+/* A group with tasks that may not run on all its CPUs, or that had such at this instant. */
+static void match(struct wi_metrics *m, struct m_waste_group *g)
 {
-	uint32_t pairs = min_u32(group->nr_idle, m_waiting_tasks(group->waiting));
-	uint32_t cpu_pairs = min_u32(group->nr_idle, m_waiting_cpus(group->waiting));
+	uint32_t pairs, cpu_pairs;
 
-	group->dirty = false;
-	if (group->nr_restricted && pairs)
-		m_match_group(m, group, &pairs, &cpu_pairs);
-	bool behind = pairs && waits_behind(m, group);
-	if (pairs == group->pairs && cpu_pairs == group->cpu_pairs && behind == group->behind)
+	g->to_match = false;
+	if (!g->nr_restricted || !g->nr_idle || !m_waiting_tasks(g->waiting)) {
+		update_pairs(m, g);
 		return;
-	struct m_waste_level *lv = &m->waste.level[group->level];
-	integrate(lv, m->now_ns);
-	lv->changed = true;
-	if (group->pairs && !pairs)
-		lv->ended[lv->nr_ended++] = group->number;
-	lv->pairs += (uint64_t)pairs - group->pairs;
-	lv->cpu_pairs += (uint64_t)cpu_pairs - group->cpu_pairs;
-	lv->nr_behind += (uint64_t)behind - group->behind;
-	group->behind = behind;
-	group->pairs = pairs;
-	group->cpu_pairs = cpu_pairs;
-}
-
-/* The sums of a level changed: episodes that begin and end. */
-static inline void settle_level(struct wi_metrics *m, uint32_t l)
-{
-	struct m_waste_level *lv = &m->waste.level[l];
-	bool has_pairs = lv->pairs != 0;
-
-	lv->changed = false;
-	if (lv->had_pairs != has_pairs) {
-		if (has_pairs)
-			lv->episode_ns = m->now_ns > m->start_ns ? m->now_ns : m->start_ns;
-		else
-			episode_end(m, l, m->now_ns);
-		m->waste.nr_open += has_pairs ? 1u : -1u;
-		lv->had_pairs = has_pairs;
 	}
-	lv->nr_ended = 0;
+	m_match_group(m, g, &pairs, &cpu_pairs);
+	if (pairs != g->pairs || cpu_pairs != g->cpu_pairs)
+		set_pairs(m, g, pairs, cpu_pairs);
+	bool behind = pairs && may_leave_behind(m, g->level->in_layout->span[g->number]);
+	if (behind != g->behind)
+		set_behind(m, g, behind);
 }
 
 void m_waste_settle(struct wi_metrics *m)
 {
 	struct m_waste *s = &m->waste;
 
-	if (s->nr_dirty) {
-		for (uint32_t i = 0; i < s->nr_dirty; i++)
-			settle_group(m, s->dirty[i]);
-		s->nr_dirty = 0;
-		for (uint32_t l = 0; l < m->lay.nr_levels; l++)
-			if (s->level[l].changed)
-				settle_level(m, l);
-	}
+	for (uint32_t i = 0; i < s->nr_to_match; i++)
+		match(m, s->to_match[i]);
+	s->nr_to_match = 0;
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
+		if (just_ended_longest(m, &s->level[l]))
+			name_longest(m, &s->level[l], m->now_ns);
+	find_names_from(m);
 	s->nr_left = 0;
+	s->unsettled = false;
+}
+
+static void finish_level(struct wi_metrics *m, struct m_waste_level *lv, uint64_t end_ns)
+{
+	uint64_t counted_ns = end_ns > m->start_ns ? end_ns : m->start_ns;
+
+	lv->r.task_ns = lv->pairs_ns + lv->pairs * counted_ns;
+	lv->r.cpu_ns = lv->cpu_pairs_ns + lv->cpu_pairs * counted_ns;
+	lv->r.behind_ns += lv->nr_behind ? counted_ns : 0;
+	count_episode(lv, lv->pairs ? end_ns : lv->episode_ended_ns);
+	if (lv->pairs && longer_than_any(lv, end_ns))
+		name_longest(m, lv, end_ns);
 }
 
 bool m_waste_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns)
@@ -599,22 +660,11 @@ bool m_waste_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns)
 	struct m_waste *s = &m->waste;
 	bool ok = true;
 
-	if (end_ns > m->now_ns) {
-		m_waste_settle(m);
-		m->now_ns = end_ns;
-	}
 	m_waste_settle(m);
-	for (uint32_t l = 0; l < m->lay.nr_levels; l++) {
-		struct m_waste_level *lv = &s->level[l];
-
-		integrate(lv, end_ns);
-		if (!lv->pairs)
-			continue;
-		for (uint32_t g = 0; g < m->lay.level[l].nr_groups; g++)
-			if (lv->group[g].pairs)
-				lv->ended[lv->nr_ended++] = g;
-		episode_end(m, l, end_ns);
-	}
+	if (end_ns > m->now_ns)
+		m->now_ns = end_ns;
+	for (uint32_t l = 0; l < m->lay.nr_levels; l++)
+		finish_level(m, &s->level[l], end_ns);
 	for (int scope = 0; scope < WAKEIF_NR_SCOPES; scope++) {
 		r->waste[scope] = s->level[m->lay.level_of[scope]].r;
 		r->waste[scope].comm = m_name_copy(r->names, m->opt.names, r->waste[scope].comm, &ok);

@@ -25,7 +25,8 @@ void m_latency_fini(struct wi_metrics *m)
 {
 	split_fini(&m->latency.by_cpu);
 	split_fini(&m->latency.by_waker);
-	m_hist_fini(&m->latency.queue_wait);
+	for (int r = 0; r <= WI_MISSED_NONE; r++)
+		m_hist_fini(&m->latency.queue_wait[r]);
 	m_hist_fini(&m->latency.transit);
 	for (int c = 0; c < WAKEIF_NR_CLASSES; c++)
 		m_hist_fini(&m->latency.by_class[c]);
@@ -158,33 +159,6 @@ static void add_outcomes(struct m_latency *l)
 	r->censored = l->outcome[WI_OUT_CENSORED];
 }
 
-/* Latencies of one task come one by one, and its buckets are rarely in the cache: they are counted several at once. */
-bool m_task_settle(struct m_task *t)
-{
-	struct m_recent *r = &t->recent;
-	bool ok = !r->nr || wi_chist_add_many(&t->latency, r->index, r->nr, r->sum_ns, r->min_ns, r->max_ns);
-
-	r->nr = 0;
-	return ok;
-}
-
-static inline void task_add(struct wi_metrics *m, struct m_task *t, uint64_t ns, uint32_t index)
-{
-	struct m_recent *r = &t->recent;
-
-	if (r->nr == M_RECENT && !m_task_settle(t))
-		m->failed = true;
-	if (!r->nr) {
-		r->sum_ns = 0;
-		r->min_ns = UINT64_MAX;
-		r->max_ns = 0;
-	}
-	r->index[r->nr++] = (uint16_t)index;
-	r->sum_ns += ns;
-	r->min_ns = ns < r->min_ns ? ns : r->min_ns;
-	r->max_ns = ns > r->max_ns ? ns : r->max_ns;
-}
-
 /* Decided wakeups are counted by placement, which adds up to their class. */
 static inline struct m_hist *histogram_of(struct m_latency *l, const struct wi_wakeup *w, const struct m_wake *d)
 {
@@ -210,13 +184,13 @@ void m_latency_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wak
 		wakeup_ns = w->run_ns - start;
 		index = wi_hist_index(wakeup_ns);
 		m_hist_add_at(m, histogram_of(l, w, d), wakeup_ns, index);
-		if (t)
-			task_add(m, t, wakeup_ns, index);
+		if (t && !m_task_add_latency(t, wakeup_ns, index))
+			m->failed = true;
 		if (wakeup_ns >= m->longest.least_ns)
 			m_longest_offer(m, w, wakeup_ns, w->run_ns, false, t);
 		if (w->enq_ns <= w->run_ns) {
 			queue_wait_ns = w->run_ns - w->enq_ns;
-			m_hist_add(m, &l->queue_wait, queue_wait_ns);
+			m_hist_add(m, &l->queue_wait[d->row], queue_wait_ns);
 			if (!w->was_running && !w->only_wakeup && w->pub.class_ != WAKEIF_FORK)
 				m_hist_add(m, &l->transit, w->enq_ns - w->pub.wake_ns);
 		}
@@ -293,7 +267,9 @@ bool m_latency_finish(struct wi_metrics *m, struct wi_results *r)
 
 	add_outcomes(l);
 	r->wakeups = l->wakeups;
-	if (!m_hist_move(&l->queue_wait, &r->latency.queue_wait) || !m_hist_move(&l->transit, &r->latency.transit))
+	/* m_missed_finish() adds the queue waits of its rows. */
+	if (!m_hist_move(&l->queue_wait[WI_MISSED_NONE], &r->latency.queue_wait) ||
+	    !m_hist_move(&l->transit, &r->latency.transit))
 		return false;
 	struct wi_hist *select = &r->latency.by_class[WAKEIF_SELECT];
 	for (int p = 0; p < WI_NR_PLACEMENTS; p++)

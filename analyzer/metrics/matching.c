@@ -180,7 +180,7 @@ static uint32_t match_cpus(struct wi_metrics *m, const wakeif_word *span, uint32
 
 void m_match_group(struct wi_metrics *m, const struct m_waste_group *group, uint32_t *pairs, uint32_t *cpu_pairs)
 {
-	const wakeif_word *span = m->lay.level[group->level].span[group->number];
+	const wakeif_word *span = group->level->in_layout->span[group->number];
 	uint32_t idle = group->nr_idle, nr_free = m_waiting_tasks(group->waiting) - group->nr_restricted;
 
 	*pairs = idle;

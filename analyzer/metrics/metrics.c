@@ -7,9 +7,10 @@ static inline void advance(struct wi_metrics *m, uint64_t now_ns)
 {
 	if (now_ns <= m->now_ns)
 		return;
-	if (m->waste.nr_dirty | m->waste.nr_left)
+	if (m->waste.unsettled)
 		m_waste_settle(m);
 	m->now_ns = now_ns;
+	m->counted_ns = now_ns > m->start_ns ? now_ns : m->start_ns;
 }
 
 static inline struct m_task *task_of(struct wi_metrics *m, const struct wi_task *task)
@@ -440,8 +441,7 @@ void wi_metrics_bind(struct wi_metrics *m, struct wi_timeline *tl)
 	uint64_t start_ns = wi_timeline_window_start_ns(tl);
 
 	m->tl = tl;
-	m->start_ns = start_ns;
-	m_waste_start(m, start_ns);
+	m->start_ns = m->counted_ns = start_ns;
 	m_smt_start(m, start_ns);
 	m_idle_start(m, start_ns);
 }

@@ -30,7 +30,7 @@ void m_missed_fini(struct wi_metrics *m)
 	struct m_missed *s = &m->missed;
 
 	for (int i = 0; i < WI_NR_MISSED_ROWS; i++)
-		cost_fini(&s->row[i]);
+		m_hist_fini(&s->row_avoidable[i]);
 	for (int i = 0; i < WI_NR_WIDE; i++) {
 		cost_fini(&s->queued_while_idle_core[i]);
 		cost_fini(&s->half_busy_core[i]);
@@ -512,8 +512,9 @@ void m_missed_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wake
 	if ((outcome != WI_OUT_RUN && outcome != WI_OUT_CENSORED) || w->enq_ns > end_ns)
 		return; /* what it waited is not known */
 	if (outcome == WI_OUT_RUN) {
-		if (d->row != WI_MISSED_NONE)
-			add_cost(m, &m->missed.row[d->row], &d->watch[WATCH_RING], w->enq_ns, end_ns);
+		if (d->watch[WATCH_RING].cpu != NONE)
+			m_hist_add(m, &m->missed.row_avoidable[d->row],
+				   m_avoidable_ns(&d->watch[WATCH_RING], w->enq_ns, end_ns));
 		if (d->idle_core | d->half_busy)
 			add_more_costs(m, d, w->enq_ns, end_ns);
 	}
@@ -534,7 +535,9 @@ bool m_missed_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns
 
 	*out = s->r;
 	for (int i = 0; i < WI_NR_MISSED_ROWS; i++)
-		ok = ok && cost_move(&s->row[i], &out->row[i]);
+		ok = ok && m_hist_move(&m->latency.queue_wait[i], &out->row[i].wait) &&
+		     wi_hist_merge(&r->latency.queue_wait, &out->row[i].wait) &&
+		     m_hist_move(&s->row_avoidable[i], &out->row[i].avoidable);
 	for (int i = 0; i < WI_NR_WIDE; i++)
 		ok = ok && cost_move(&s->queued_while_idle_core[i], &out->queued_while_idle_core[i]) &&
 		     cost_move(&s->half_busy_core[i], &out->half_busy_core[i]);

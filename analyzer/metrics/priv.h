@@ -77,7 +77,26 @@ struct m_cpu;
 /* Places of m_task.share_ns: run time by what the siblings did. */
 enum m_share { SHARE_CORUN, SHARE_ALONE, SHARE_UNKNOWN, NR_SHARES };
 
-#define M_RECENT 10u
+/* The least and the greatest of some values; zeroed: none. One comparison tells whether a value changes either. */
+struct m_extent {
+	uint64_t min_ns;
+	uint64_t range_ns; /* greatest - least + 1; 0 none. Durations are less than 2^64 - 1 */
+};
+
+static inline bool m_extent_holds(const struct m_extent *e, uint64_t ns)
+{
+	return ns - e->min_ns < e->range_ns;
+}
+
+m_rare void m_extent_add(struct m_extent *e, uint64_t ns); /* hist.c */
+
+static inline uint64_t m_extent_max(const struct m_extent *e)
+{
+	return e->min_ns + (e->range_ns - 1);
+}
+
+#define M_RECENT_FIRST 16u
+#define M_RECENT_MAX 1024u
 
 /* By cache line: what a wait, a switch, and the end of a wakeup touch. */
 struct m_task {
@@ -106,9 +125,10 @@ struct m_task {
 	uint32_t group;
 	/* latency.c */
 	struct m_recent {
-		uint64_t sum_ns, min_ns, max_ns;
-		uint32_t nr;
-		uint16_t index[M_RECENT];
+		struct m_extent extent; /* of all latencies */
+		uint64_t sum_ns;
+		uint16_t *index; /* buckets */
+		uint32_t nr, cap;
 	} recent; /* latencies that are not yet in `latency` */
 	uint64_t wakeups, queue_wait_ns;
 	struct wi_chist latency;
@@ -127,6 +147,26 @@ struct m_tasktab {
 void m_tasktab_fini(struct m_tasktab *t);
 m_rare struct m_task *m_task_add(struct m_tasktab *t, const struct wi_task *task); /* NULL: out of memory */
 void m_task_del(struct m_tasktab *t, struct m_task *task);
+/* What is recent goes into the task's histogram. All of these: false: out of memory. */
+bool m_task_settle(struct m_task *t);
+m_rare bool m_task_recent_room(struct m_task *t);
+
+/*
+ * Latencies of one task come one by one, and its buckets are rarely in the cache: they are counted many at once.
+ * index: wi_hist_index(ns).
+ */
+static inline bool m_task_add_latency(struct m_task *t, uint64_t ns, uint32_t index)
+{
+	struct m_recent *r = &t->recent;
+
+	if (r->nr == r->cap && !m_task_recent_room(t))
+		return false;
+	r->index[r->nr++] = (uint16_t)index;
+	r->sum_ns += ns;
+	if (!m_extent_holds(&r->extent, ns))
+		m_extent_add(&r->extent, ns);
+	return true;
+}
 
 /* ---- one open wakeup, by its slot ---- */
 
@@ -156,10 +196,10 @@ struct m_wake {
 
 struct m_hist {
 	uint32_t *bucket;
-	uint32_t nr;	/* buckets allocated */
-	uint32_t count; /* in bucket; min_ns, max_ns: undefined while it is 0 */
-	uint64_t sum_ns, min_ns, max_ns;
-	struct wi_hist *full; /* what was counted before count reached its end; NULL */
+	uint64_t sum_ns;
+	struct m_extent extent;
+	uint32_t nr;	      /* buckets allocated: at least up to the greatest value's */
+	struct wi_hist *full; /* what was counted before a bucket was full; NULL */
 };
 
 m_rare bool m_hist_add_slowly(struct m_hist *h, uint64_t ns, uint32_t index);
@@ -181,7 +221,8 @@ struct m_cost {
 
 struct m_missed {
 	struct wi_missed_results r; /* its histograms are filled in at the end */
-	struct m_cost row[WI_NR_MISSED_ROWS], queued_while_idle_core[WI_NR_WIDE], half_busy_core[WI_NR_WIDE];
+	struct m_hist row_avoidable[WI_NR_MISSED_ROWS]; /* the wait: m_latency.queue_wait */
+	struct m_cost queued_while_idle_core[WI_NR_WIDE], half_busy_core[WI_NR_WIDE];
 	struct m_cost stacked_on_waker;
 	struct m_worst *worst; /* heap order is in heap[]: the least of them first */
 	uint32_t *heap;
@@ -204,43 +245,59 @@ struct m_mask_bag { /* which restricted masks wait here, and how often */
 };
 
 /*
- * Waiting tasks, and CPUs with waiting tasks << 32: what changes together is added in one go. Neither reaches 2^32.
+ * Waiting tasks, CPUs with waiting tasks, and those of them that run another task, in one word: what changes together is
+ * added in one go. Tasks take 30 bits (memory ends before), CPUs 17 bits.
  */
 typedef uint64_t m_waiting;
 
+#define M_WAITING_TASK 1ull
+#define M_WAITING_CPU (1ull << 30)
+#define M_WAITING_BEHIND (1ull << 47)
+
 static inline uint32_t m_waiting_tasks(m_waiting w)
 {
-	return (uint32_t)w;
+	return (uint32_t)(w & (M_WAITING_CPU - 1));
 }
 
 static inline uint32_t m_waiting_cpus(m_waiting w)
 {
-	return (uint32_t)(w >> 32);
+	return (uint32_t)(w >> 30 & 0x1ffff);
+}
+
+static inline bool m_waiting_behind(m_waiting w)
+{
+	return w >= M_WAITING_BEHIND;
 }
 
 struct m_waste_group {
+	struct m_waste_level *level;
 	m_waiting waiting;
 	uint32_t nr_idle; /* idle candidates */
 	uint32_t pairs, cpu_pairs;
-	uint32_t nr_restricted; /* waiting tasks whose affinity does not cover the group's candidates */
-	uint32_t number;	/* of the group at its level */
-	uint8_t level;
-	bool dirty;
-	bool behind; /* one of its pairs has a task that waits on a CPU that runs another one */
+	uint32_t nr_restricted;	 /* waiting tasks whose affinity does not cover the group's candidates */
+	uint32_t number;	 /* of the group at its level */
+	bool to_match;		 /* is in m_waste.to_match */
+	bool behind;		 /* one of its pairs has a task that waits on a CPU that runs another one */
+	uint64_t pairs_ended_ns; /* when pairs last went to 0; valid while it is 0 */
 	struct m_mask_bag restricted;
 };
 
+/*
+ * An episode is a time in which a level has pairs. It is over when time goes on without pairs: it may end and go on at
+ * one instant.
+ */
 struct m_waste_level {
+	const struct m_level *in_layout;
 	struct m_waste_group *group;
-	uint64_t since_ns;
-	uint64_t pairs, cpu_pairs; /* sums over groups */
-	uint64_t nr_behind;	   /* groups */
-	bool had_pairs;		   /* before the present instant */
-	bool changed;		   /* at the present instant */
-	uint64_t episode_ns;	   /* start of the present one; valid while pairs > 0 */
+	uint64_t pairs, cpu_pairs, nr_behind; /* sums over groups */
+	/*
+	 * Their integrals over time, but for what follows from the end: a rise by n at t counts n x (end - t). Modulo
+	 * 2^64, as is the sum at the end.
+	 */
+	uint64_t pairs_ns, cpu_pairs_ns;
+	uint64_t episode_ns;	   /* start of the latest; WI_TIME_UNKNOWN: there was none */
+	uint64_t episode_ended_ns; /* valid while pairs is 0 */
 	struct wi_waste r;
-	uint32_t *ended; /* groups whose pairs went to 0 at this instant */
-	uint32_t nr_ended;
 };
 
 struct m_left { /* what ceased at the present instant, for the names of an episode that it ends */
@@ -260,12 +317,13 @@ struct m_waste {
 	uint32_t nr_masks, cap_masks;
 	uint32_t *mask_hash; /* number + 1 */
 	uint32_t mask_hash_mask;
-	wakeif_word *busy_waiting;    /* CPUs that run a task while others wait there */
 	wakeif_word *restricted_cpus; /* CPUs with a waiting task whose mask does not cover the machine */
 	wakeif_word *idle;	      /* idle candidates */
-	struct m_waste_group **dirty;
-	uint32_t nr_dirty;
-	uint32_t nr_open; /* levels that had pairs when time last went on: names may be asked for */
+	bool unsettled;		      /* one of the following has to be worked off before time goes on */
+	struct m_waste_group **to_match;
+	uint32_t nr_to_match;
+	/* An episode that ends after this instant may be the longest of its level: its names will be asked for. */
+	uint64_t names_from_ns;
 	struct m_left *left;
 	uint32_t nr_left, cap_left;
 	/* matching.c: scratch */
@@ -375,7 +433,8 @@ struct m_latency {
 	struct wi_wakeup_results wakeups;      /* its counts by outcome, and total, are added up at the end */
 	uint64_t outcome[WI_OUT_CENSORED + 1]; /* by enum wi_outcome */
 	uint64_t runs_unmeasured;	       /* of WI_OUT_RUN */
-	struct m_hist queue_wait, transit;
+	struct m_hist queue_wait[WI_NR_MISSED_ROWS + 1]; /* by row of .missed, WI_MISSED_NONE too */
+	struct m_hist transit;
 	struct m_hist by_class[WAKEIF_NR_CLASSES];	  /* all but the decided ones */
 	struct m_hist by_placement[WI_NR_PLACEMENTS + 1]; /* decided ones; the last: placement not known */
 	struct m_split by_cpu, by_waker;
@@ -460,6 +519,7 @@ struct m_cpu {
 	struct m_waste_group *group_of[WAKEIF_NR_SCOPES + 1]; /* with more than one online CPU; NULL ends */
 	struct m_task *waiting;				      /* first of those that wait */
 	uint32_t nr_wait;
+	bool waits_behind; /* it runs a task while others wait there */
 	uint64_t idle_since_ns;
 	struct m_mask_bag restricted; /* masks that do not cover the machine */
 };
@@ -471,7 +531,8 @@ struct wi_metrics {
 	struct wi_timeline_observer obs;
 	struct m_layout lay;
 	uint64_t now_ns;
-	uint64_t start_ns; /* of the window */
+	uint64_t counted_ns; /* now_ns, or the window's start if that is later */
+	uint64_t start_ns;   /* of the window */
 	bool failed;	   /* out of memory in a hook */
 	struct m_tasktab tasks;
 	struct m_wake *wake; /* by slot */
@@ -547,7 +608,6 @@ static inline const struct m_core *m_core_of(const struct wi_metrics *m, const s
 
 /* idle_while_waiting.c, matching.c */
 bool m_waste_init(struct wi_metrics *m);
-void m_waste_start(struct wi_metrics *m, uint64_t start_ns);
 void m_waste_fini(struct wi_metrics *m);
 void m_waste_settle(struct wi_metrics *m); /* works off what changed at m->now_ns, before time goes on */
 m_rare void m_waste_kind_changed(struct wi_metrics *m, struct m_cpu *c); /* where tasks go on waiting */
@@ -577,8 +637,6 @@ uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct
 void m_pair_add(struct wi_metrics *m, uint64_t key, uint64_t ns);
 void m_pair_expect(const struct wi_metrics *m, uint64_t key); /* will be added to soon */
 bool m_pairs_finish(struct wi_metrics *m, struct wi_results *r);
-
-bool m_task_settle(struct m_task *t); /* latency.c: what is recent goes into its histogram; false: out of memory */
 
 /* affine.c */
 void m_affine_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);
@@ -618,18 +676,13 @@ uint32_t m_name_copy(struct wi_names *to, const struct wi_names *from, uint32_t 
  */
 static inline void m_hist_add_at(struct wi_metrics *m, struct m_hist *h, uint64_t ns, uint32_t index)
 {
-	if (index >= h->nr || h->count == UINT32_MAX) { /* empty ones have no bucket */
+	if (!m_extent_holds(&h->extent, ns) || h->bucket[index] == UINT32_MAX) {
 		if (!m_hist_add_slowly(h, ns, index))
 			m->failed = true;
 		return;
 	}
 	h->bucket[index]++;
-	h->count++;
 	h->sum_ns += ns;
-	if (ns < h->min_ns)
-		h->min_ns = ns;
-	if (ns > h->max_ns)
-		h->max_ns = ns;
 }
 
 static inline void m_hist_add(struct wi_metrics *m, struct m_hist *h, uint64_t ns)

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the metrics keep of living tasks: places in blocks whose addresses stay, so that tasks can point at them. */
+/*
+ * What the metrics keep of living tasks: places in blocks whose addresses stay, so that tasks can point at them; their
+ * latencies.
+ */
 #include "analyzer/metrics/priv.h"
+
+static void task_fini(struct m_task *t)
+{
+	wi_chist_fini(&t->latency);
+	free(t->recent.index);
+	t->recent.index = NULL;
+}
 
 void m_tasktab_fini(struct m_tasktab *t)
 {
 	for (uint32_t b = 0; b < t->nr_blocks; b++) {
 		for (uint32_t i = 0; i < TASKS_PER_BLOCK; i++)
-			wi_chist_fini(&t->block[b][i].latency);
+			task_fini(&t->block[b][i]);
 		free(t->block[b]);
 	}
 	free(t->block);
@@ -54,7 +64,35 @@ struct m_task *m_task_add(struct m_tasktab *t, const struct wi_task *task)
 
 void m_task_del(struct m_tasktab *t, struct m_task *mine)
 {
-	wi_chist_fini(&mine->latency);
+	task_fini(mine);
 	mine->next_free = t->free;
 	t->free = mine;
+}
+
+bool m_task_settle(struct m_task *t)
+{
+	struct m_recent *r = &t->recent;
+	bool ok = !r->nr || wi_chist_add_many(&t->latency, r->index, r->nr, r->sum_ns, r->extent.min_ns,
+					      m_extent_max(&r->extent));
+
+	r->nr = 0;
+	r->sum_ns = 0;
+	return ok;
+}
+
+bool m_task_recent_room(struct m_task *t)
+{
+	struct m_recent *r = &t->recent;
+
+	if (!m_task_settle(t))
+		return false;
+	if (r->cap == M_RECENT_MAX)
+		return true;
+	uint32_t cap = r->cap ? r->cap * 2 : M_RECENT_FIRST;
+	uint16_t *index = realloc(r->index, cap * sizeof(*index));
+	if (!index)
+		return false;
+	r->index = index;
+	r->cap = cap;
+	return true;
 }
