@@ -81,17 +81,11 @@ void m_affine_task_gone(struct wi_metrics *m, struct m_task *t)
 void m_affine_closed(struct wi_metrics *m, const struct wi_wakeup *w, enum wi_outcome outcome, struct m_task *t)
 {
 	const struct wakeif_topology *topo = m->lay.topo;
-	struct m_affine_context *c = &m->affine.context[w->pub.context];
-	uint64_t start = wi_wakeup_start_ns(w);
 
-	if (outcome != WI_OUT_RUN)
-		return;
-	if (start <= w->run_ns)
-		m_hist_add(m, &c->latency, w->run_ns - start);
-	if (m_same_llc(topo, w->pub.prev_cpu, w->chosen_cpu) || w->run_cpu >= m->lay.nr_cpus)
+	if (outcome != WI_OUT_RUN || m_same_llc(topo, w->pub.prev_cpu, w->chosen_cpu) || w->run_cpu >= m->lay.nr_cpus)
 		return;
 	if (m_same_llc(topo, w->pub.prev_cpu, w->run_cpu))
-		c->bounce++;
+		m->affine.context[w->pub.context].bounce++;
 	else if (t)
 		watch(m, t, topo->group[WAKEIF_LLC][w->pub.prev_cpu], w->pub.context, w->run_ns);
 }

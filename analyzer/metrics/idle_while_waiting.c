@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Idle while waiting (METRICS rule 26): CPUs that idle while tasks wait that might run there. Each change touches the
- * counts of the groups that contain its CPU, and what follows from them. Two things wait until time goes on: pairs where
- * affinity has a say, which have to be matched, and the names of an episode that was the longest so far.
+ * counts of the groups that contain its CPU, and what follows from them. Two things wait until time goes on: pairs
+ * where affinity has a say, which have to be matched, and the names of an episode that was the longest so far.
  */
 #include "analyzer/metrics/priv.h"
 
@@ -93,12 +93,11 @@ static uint32_t mask_number(struct wi_metrics *m, const wakeif_word *allowed)
 m_rare static bool ask_mask(struct wi_metrics *m, struct m_task *t)
 {
 	t->mask = mask_number(m, t->task->allowed);
+	t->mask_allowed = t->mask == NONE ? NULL : t->task->allowed;
 	if (t->mask == NONE) {
 		m->failed = true;
 		return false;
 	}
-	t->mask_allowed = t->task->allowed;
-	t->mask_comm = t->task->comm;
 	t->covers_all = m->waste.mask[t->mask].covers_all;
 	return true;
 }
@@ -310,6 +309,8 @@ m_rare static void match_later(struct m_waste *s, struct m_waste_group *g)
 /* Counts of the group changed. */
 static inline void update_pairs(struct wi_metrics *m, struct m_waste_group *g)
 {
+	if (!g->pairs && (!g->nr_idle || !m_waiting_tasks(g->waiting)))
+		return; /* there were none, and there are none */
 	uint32_t pairs = min_u32(g->nr_idle, m_waiting_tasks(g->waiting));
 	uint32_t cpu_pairs = min_u32(g->nr_idle, m_waiting_cpus(g->waiting));
 
@@ -354,9 +355,10 @@ void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c
 			note_left(m, (struct m_left){ c->idle_since_ns, WI_PID_NONE, WI_NAME_NONE, c->number, NONE });
 		wi_mask_clear(s->idle, c->number);
 	}
-	for (struct m_waste_group **g = c->group_of; *g; g++) {
-		(*g)->nr_idle += more;
-		update_pairs(m, *g);
+	struct m_waste_group *g;
+	for (struct m_waste_group *const *at = c->group_of; (g = *at); at++) {
+		g->nr_idle += more;
+		update_pairs(m, g);
 	}
 }
 
@@ -400,9 +402,11 @@ static inline m_waiting update_behind(struct m_cpu *c)
 
 static inline void add_waiting(struct wi_metrics *m, const struct m_cpu *c, m_waiting more)
 {
-	for (struct m_waste_group *const *g = c->group_of; *g; g++) {
-		(*g)->waiting += more;
-		update_pairs(m, *g);
+	struct m_waste_group *g;
+
+	for (struct m_waste_group *const *at = c->group_of; (g = *at); at++) {
+		g->waiting += more;
+		update_pairs(m, g);
 	}
 }
 
@@ -427,17 +431,17 @@ void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, 
 		m_waste_wait_end(m, t);
 	if (task->throttle_suspected)
 		return;
-	if ((t->mask == NONE || t->mask_allowed != task->allowed || t->mask_comm != task->comm) && !ask_mask(m, t))
+	if (t->mask_allowed != task->allowed && !ask_mask(m, t))
 		return;
 	t->wait_cpu = c;
 	if (!moved) /* else it goes on waiting */
 		t->wait_since_ns = now_ns;
 	t->pid = task->pid;
 	t->comm = task->comm;
-	t->wait_prev = NULL;
 	t->wait_next = c->waiting;
+	t->wait_at = &c->waiting;
 	if (c->waiting)
-		c->waiting->wait_prev = t;
+		c->waiting->wait_at = &t->wait_next;
 	c->waiting = t;
 	if (c->kind != WI_CPU_UNKNOWN)
 		count_waiting(m, c, t, true);
@@ -449,12 +453,9 @@ void m_waste_wait_end(struct wi_metrics *m, struct m_task *t)
 
 	if (!c)
 		return; /* was not counted */
-	if (t->wait_prev)
-		t->wait_prev->wait_next = t->wait_next;
-	else
-		c->waiting = t->wait_next;
+	*t->wait_at = t->wait_next;
 	if (t->wait_next)
-		t->wait_next->wait_prev = t->wait_prev;
+		t->wait_next->wait_at = t->wait_at;
 	t->wait_cpu = NULL;
 	if (c->kind == WI_CPU_UNKNOWN)
 		return;

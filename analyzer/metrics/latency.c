@@ -184,6 +184,8 @@ void m_latency_closed(struct wi_metrics *m, uint64_t now_ns, const struct wi_wak
 		wakeup_ns = w->run_ns - start;
 		index = wi_hist_index(wakeup_ns);
 		m_hist_add_at(m, histogram_of(l, w, d), wakeup_ns, index);
+		if (d->affine)
+			m_hist_add_at(m, &m->affine.context[w->pub.context].latency, wakeup_ns, index);
 		if (t && !m_task_add_latency(t, wakeup_ns, index))
 			m->failed = true;
 		if (wakeup_ns >= m->longest.least_ns)

@@ -8,6 +8,7 @@
 
 #define STINT_UNKNOWN (-1) /* pid: the CPU's state is not known */
 #define STINT_NOBODY (-2)  /* pid: busy with a task that is not known */
+#define STINT_NONE (-3)	   /* pid of the latest: there is none yet */
 #define RAN_SLOTS (LONGEST_STINTS * (LONGEST_HOPS + 1) * 2)
 
 bool m_longest_init(struct wi_metrics *m)
@@ -19,8 +20,10 @@ bool m_longest_init(struct wi_metrics *m)
 	s->cursor = calloc(m->lay.max_threads + 1, sizeof(*s->cursor));
 	if (!s->stint || !s->cursor)
 		return false;
-	for (uint32_t c = 0; c < m->lay.nr_cpus; c++)
+	for (uint32_t c = 0; c < m->lay.nr_cpus; c++) {
 		m->cpu[c].stint = &s->stint[(size_t)c * LONGEST_STINTS];
+		m->cpu[c].stint_pid = STINT_NONE;
+	}
 	return true;
 }
 
@@ -37,32 +40,32 @@ void m_longest_fini(struct wi_metrics *m)
 
 /* ---- who ran where ---- */
 
-static inline struct m_stint *stint_at(const struct m_cpu *c, uint32_t number)
+static inline struct m_stint *stint_at(const struct m_cpu *c, uint64_t number)
 {
 	return &c->stint[number % LONGEST_STINTS];
 }
 
 void m_longest_ran(struct m_cpu *c, uint64_t now_ns, enum wi_cpu_kind kind, const struct wi_task *task)
 {
-	uint32_t nr = c->nr_stints;
+	uint64_t nr = c->nr_stints;
 	int32_t pid = task		       ? task->pid
 		      : kind == WI_CPU_IDLE    ? 0
 		      : kind == WI_CPU_UNKNOWN ? STINT_UNKNOWN
 					       : STINT_NOBODY;
 
-	if (nr && c->stint_pid == pid)
+	if (c->stint_pid == pid)
 		return;
 	*stint_at(c, nr) = (struct m_stint){ now_ns, pid, task ? task->comm : WI_NAME_NONE };
 	c->stint_pid = pid;
-	__builtin_prefetch(stint_at(c, nr + 4), 1);			       /* the next cache line */
-	c->nr_stints = nr + 1 == 2 * LONGEST_STINTS ? LONGEST_STINTS : nr + 1; /* goes on turning when full */
+	__builtin_prefetch(stint_at(c, nr + 4), 1); /* the next cache line */
+	c->nr_stints = nr + 1;
 }
 
 void m_longest_renamed(struct wi_metrics *m, const struct wi_task *task)
 {
 	struct m_cpu *c = task->cpu < m->lay.nr_cpus ? &m->cpu[task->cpu] : NULL;
 
-	if (c && c->nr_stints && c->stint_pid == task->pid)
+	if (c && c->stint_pid == task->pid)
 		stint_at(c, c->nr_stints - 1)->comm = task->comm;
 }
 
@@ -84,7 +87,7 @@ void m_longest_named(struct wi_metrics *m, const struct wi_task *task)
 /* How many of the latest stretches of the CPU are kept. */
 static uint32_t kept(const struct m_cpu *c)
 {
-	return c->nr_stints < LONGEST_STINTS ? c->nr_stints : LONGEST_STINTS;
+	return c->nr_stints < LONGEST_STINTS ? (uint32_t)c->nr_stints : LONGEST_STINTS;
 }
 
 /* ---- where a task waited before it was moved ---- */

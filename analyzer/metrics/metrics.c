@@ -306,6 +306,7 @@ static void on_renamed(void *ctx, uint64_t now_ns, const struct wi_task *task)
 	if (!t)
 		return;
 	t->comm = task->comm;
+	t->mask_allowed = NULL;
 	if (t->nr_threads)
 		m_smt_renamed(m, now_ns, t);
 }

@@ -269,21 +269,27 @@ static inline uint8_t idle_cores(const struct wi_metrics *m, const struct sight 
 
 enum sibling_state { SIBLINGS_IDLE, SIBLING_BUSY, SIBLING_UNKNOWN };
 
-static inline enum sibling_state siblings_of(const struct wi_metrics *m, const struct sight *s, const struct m_cpu *c)
+static inline enum sibling_state state_of(const struct sight *s, const struct m_cpu *sibling)
+{
+	return wi_mask_test(s->view->idle, sibling->number)	 ? SIBLINGS_IDLE
+	       : wi_mask_test(s->view->unknown, sibling->number) ? SIBLING_UNKNOWN
+								 : SIBLING_BUSY;
+}
+
+static enum sibling_state state_of_many(const struct wi_metrics *m, const struct sight *s, const struct m_cpu *c)
 {
 	const struct m_core *core = m_core_of(m, c);
 	enum sibling_state state = SIBLINGS_IDLE;
 
-	for (uint32_t i = 0; core && i < core->nr_threads; i++) {
-		const struct m_cpu *other = core->thread[i];
-
-		if (other == c || wi_mask_test(s->view->idle, other->number))
-			continue;
-		if (!wi_mask_test(s->view->unknown, other->number))
-			return SIBLING_BUSY;
-		state = SIBLING_UNKNOWN;
-	}
+	for (uint32_t i = 0; core && i < core->nr_threads && state != SIBLING_BUSY; i++)
+		if (core->thread[i] != c && state_of(s, core->thread[i]) != SIBLINGS_IDLE)
+			state = state_of(s, core->thread[i]);
 	return state;
+}
+
+static inline enum sibling_state siblings_of(const struct wi_metrics *m, const struct sight *s, const struct m_cpu *c)
+{
+	return c->sibling ? state_of(s, c->sibling) : state_of_many(m, s, c);
 }
 
 static enum wi_placed placement_of(bool idle, bool stayed, enum sibling_state siblings)

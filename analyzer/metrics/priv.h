@@ -54,9 +54,9 @@ static inline bool m_online(const struct m_layout *l, uint32_t cpu)
 
 static inline enum wi_distance m_distance(const struct m_layout *l, uint32_t a, uint32_t b)
 {
-	if (a >= l->nr_cpus || b >= l->nr_cpus || !l->distance)
-		return m_distance_of(l->topo, a, b);
-	return (enum wi_distance)l->distance[a * l->nr_cpus + b];
+	if (a >= l->nr_cpus || b >= l->nr_cpus)
+		return WI_DIST_UNKNOWN;
+	return l->distance ? (enum wi_distance)l->distance[a * l->nr_cpus + b] : m_distance_of(l->topo, a, b);
 }
 
 /* CPU of the waker; NONE where an interrupt on the target's CPU stands for it (rule 16). */
@@ -102,18 +102,19 @@ static inline uint64_t m_extent_max(const struct m_extent *e)
 struct m_task {
 	const struct wi_task *task;
 	/* idle_while_waiting.c */
-	struct m_cpu *wait_cpu; /* NULL: does not wait, or is not counted */
-	struct m_task *wait_next, *wait_prev;
-	int32_t pid; /* pid, comm: when it began to wait, or took a new name */
+	struct m_cpu *wait_cpu;		     /* NULL: does not wait, or is not counted */
+	struct m_task *wait_next, **wait_at; /* wait_at: what points at it, in the list of wait_cpu */
+	int32_t pid;			     /* pid, comm: when it began to wait, or took a new name */
 	uint32_t comm;
 	uint64_t wait_since_ns;
 	uint64_t wait_join_ns; /* when it joined the queue of queue_cpu */
 	uint64_t wait_left_ns; /* when it left it; WI_TIME_UNKNOWN: it has not, or it ran since. Taken up again at the
 				* same instant it was moved */
-	const wakeif_word *mask_allowed; /* of its affinity mask when it was asked, never followed */
-	uint32_t mask_comm;		 /* name at that time: an inferred mask can change with the name */
-	uint32_t mask;			 /* number of the mask; NONE: not yet asked */
-	bool covers_all;		 /* the mask covers all candidates */
+	/* Where its affinity mask was when it was asked, never followed. NULL: not yet, or not since its name changed,
+	 * with which an inferred mask can change. */
+	const wakeif_word *mask_allowed;
+	uint32_t mask;	 /* number of the mask */
+	bool covers_all; /* the mask covers all candidates */
 	/* smt.c */
 	bool group_known;
 	uint32_t nr_threads; /* threads on which it is current: one, or more when clocks disagree */
@@ -220,7 +221,7 @@ struct m_cost {
 };
 
 struct m_missed {
-	struct wi_missed_results r; /* its histograms are filled in at the end */
+	struct wi_missed_results r;			/* its histograms are filled in at the end */
 	struct m_hist row_avoidable[WI_NR_MISSED_ROWS]; /* the wait: m_latency.queue_wait */
 	struct m_cost queued_while_idle_core[WI_NR_WIDE], half_busy_core[WI_NR_WIDE];
 	struct m_cost stacked_on_waker;
@@ -245,8 +246,8 @@ struct m_mask_bag { /* which restricted masks wait here, and how often */
 };
 
 /*
- * Waiting tasks, CPUs with waiting tasks, and those of them that run another task, in one word: what changes together is
- * added in one go. Tasks take 30 bits (memory ends before), CPUs 17 bits.
+ * Waiting tasks, CPUs with waiting tasks, and those of them that run another task, in one word: what changes together
+ * is added in one go. Tasks take 30 bits (memory ends before), CPUs 17 bits.
  */
 typedef uint64_t m_waiting;
 
@@ -430,9 +431,9 @@ struct m_split {
 };
 
 struct m_latency {
-	struct wi_wakeup_results wakeups;      /* its counts by outcome, and total, are added up at the end */
-	uint64_t outcome[WI_OUT_CENSORED + 1]; /* by enum wi_outcome */
-	uint64_t runs_unmeasured;	       /* of WI_OUT_RUN */
+	struct wi_wakeup_results wakeups;		 /* its counts by outcome, and total, are added up at the end */
+	uint64_t outcome[WI_OUT_CENSORED + 1];		 /* by enum wi_outcome */
+	uint64_t runs_unmeasured;			 /* of WI_OUT_RUN */
 	struct m_hist queue_wait[WI_NR_MISSED_ROWS + 1]; /* by row of .missed, WI_MISSED_NONE too */
 	struct m_hist transit;
 	struct m_hist by_class[WAKEIF_NR_CLASSES];	  /* all but the decided ones */
@@ -510,7 +511,7 @@ struct m_cpu {
 	/* longest.c */
 	struct m_stint *stint;
 	int32_t stint_pid;  /* of the latest */
-	uint32_t nr_stints; /* from LONGEST_STINTS on the number of the next */
+	uint64_t nr_stints; /* also of those that are no longer kept */
 	/* idle.c */
 	uint64_t kind_since_ns, kind_ns[3];		     /* by enum wi_cpu_kind */
 	struct m_idle_group *idle_group[NR_IDLE_TABLES + 1]; /* each once; NULL ends */
@@ -533,7 +534,7 @@ struct wi_metrics {
 	uint64_t now_ns;
 	uint64_t counted_ns; /* now_ns, or the window's start if that is later */
 	uint64_t start_ns;   /* of the window */
-	bool failed;	   /* out of memory in a hook */
+	bool failed;	     /* out of memory in a hook */
 	struct m_tasktab tasks;
 	struct m_wake *wake; /* by slot */
 	uint32_t nr_wake;
@@ -610,7 +611,7 @@ static inline const struct m_core *m_core_of(const struct wi_metrics *m, const s
 bool m_waste_init(struct wi_metrics *m);
 void m_waste_fini(struct wi_metrics *m);
 void m_waste_settle(struct wi_metrics *m); /* works off what changed at m->now_ns, before time goes on */
-m_rare void m_waste_kind_changed(struct wi_metrics *m, struct m_cpu *c); /* where tasks go on waiting */
+m_rare void m_waste_kind_changed(struct wi_metrics *m, struct m_cpu *c);	  /* where tasks go on waiting */
 m_rare void m_waste_cpu_known(struct wi_metrics *m, struct m_cpu *c, bool known); /* c->kind is still the old one */
 void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool idle);
 void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t, bool moved);

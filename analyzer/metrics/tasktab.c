@@ -54,7 +54,6 @@ struct m_task *m_task_add(struct m_tasktab *t, const struct wi_task *task)
 	*mine = (struct m_task){
 		.task = task,
 		.wait_left_ns = WI_TIME_UNKNOWN,
-		.mask = NONE,
 		.queue_cpu = NONE,
 		.hops = NONE,
 		.bounce = NONE,
