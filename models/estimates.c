@@ -54,7 +54,8 @@ struct wi_estimates *wi_estimates_new(const struct wi_estimates_opts *o, struct 
 	e->seed = o->seed;
 	e->caller = o->caller;
 	e->flips_from_zero = o->flips_from_zero;
-	e->asked.task = NONE;
+	e->flat = o->nr_groups > 0;
+	e->asked.task = e->weighed.task = NONE;
 	for (uint32_t c = 0; c < e->topo->nr_cpus; c++)
 		if (e->topo->llc_size[c] > e->llc_size)
 			e->llc_size = e->topo->llc_size[c];
@@ -196,7 +197,7 @@ static void set_time(struct wi_estimates *e, uint64_t now_ns)
 		e->jiffy = e->now_ns / e->tick_ns;
 		e->jiffy_ns = e->jiffy * e->tick_ns;
 		for (uint32_t c = 0; c < e->topo->nr_cpus; c++) {
-			e->cpu[c].pelt.last_ns = e->now_ns;
+			e->cpu[c].pelt.last_ns = e->cpu[c].flat.last_ns = e->now_ns;
 			e->cpu[c].old_jiffy = e->jiffy;
 		}
 		est_groups_start(e);
@@ -354,6 +355,8 @@ void wi_estimates_happened(struct wi_estimates *e, const struct wakeif_happening
 	case WAKEIF_PLACED:
 		placed(e, h);
 		est_flips_placed(e, h);
+		if (e->nr_groups)
+			est_group_placed(e, h);
 		return;
 	default:
 		break;
@@ -381,8 +384,15 @@ void wi_estimates_wakeup(struct wi_estimates *e, const struct wakeif_wakeup *w)
 	wakee = &e->task[w->wakee_task]; /* the array may have moved */
 	if (w->class_ == WAKEIF_SELECT)
 		est_flips_wakeup(e, w);
+	if (w->class_ == WAKEIF_SELECT && e->nr_groups)
+		est_group_wakeup(e, w);
 	if (e->lengths && w->context == WAKEIF_CTX_TASK)
 		wi_lengths_wakes_other(&e->lengths[w->waker_task], e->now_ns);
+}
+
+bool wi_estimates_grouped(const struct wi_estimates *e)
+{
+	return e->nr_groups && !e->flat;
 }
 
 uint64_t wi_estimates_age_ns(const struct wi_estimates *e)
@@ -424,7 +434,7 @@ uint64_t est_host_cpu_load(void *ctx, uint32_t c)
 {
 	struct est_cpu *cpu = cpu_up_to_tick(ctx, c);
 
-	return cpu ? cpu->pelt.load_avg : 0;
+	return !cpu ? 0 : ((struct wi_estimates *)ctx)->flat ? cpu->flat.load_avg : cpu->pelt.load_avg;
 }
 
 static uint64_t host_cpu_util(void *ctx, uint32_t c)
@@ -445,7 +455,7 @@ uint64_t est_host_task_load(void *ctx, uint32_t slot)
 {
 	struct est_task *t = task_up_to_tick(ctx, slot);
 
-	return !t ? 0 : t->group ? est_group_load(ctx, t) : t->pelt.load_avg;
+	return !t ? 0 : t->group && !((struct wi_estimates *)ctx)->flat ? est_group_load(ctx, t) : t->pelt.load_avg;
 }
 
 static uint64_t host_task_util(void *ctx, uint32_t slot)
@@ -489,14 +499,14 @@ static uint64_t host_runnable_load(void *ctx, uint32_t c)
 {
 	struct est_cpu *cpu = cpu_up_to_tick(ctx, c);
 
-	return cpu ? cpu->pelt.queued_avg : 0;
+	return !cpu ? 0 : ((struct wi_estimates *)ctx)->flat ? cpu->flat.queued_avg : cpu->pelt.queued_avg;
 }
 
 static uint64_t host_queue_weight(void *ctx, uint32_t c)
 {
 	struct wi_estimates *e = ctx;
 
-	return c < e->topo->nr_cpus ? e->cpu[c].pelt.weight : 0;
+	return c >= e->topo->nr_cpus ? 0 : e->flat ? e->cpu[c].flat.weight : e->cpu[c].pelt.weight;
 }
 
 static uint64_t host_old_cpu_load(void *ctx, uint32_t c, uint32_t idx)

@@ -70,6 +70,9 @@ void wi_estimates_host(struct wi_estimates *e, struct wakeif_host *host);
 /* The same for a model of these needs; what it did not ask for may be there all the same, because another model did. */
 void wi_estimates_host_for(struct wi_estimates *e, uint32_t needs, struct wakeif_host *host);
 
+/* Whether loads count groups now: there are some, and past placements speak for it. */
+bool wi_estimates_grouped(const struct wi_estimates *e);
+
 /* What opts.caller was, from the ctx that a host function (say, cookie) is called with. */
 void *wi_estimates_caller(void *host_ctx);
 

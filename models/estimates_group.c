@@ -226,10 +226,69 @@ uint64_t est_group_load(struct wi_estimates *e, const struct est_task *t)
 {
 	const struct est_grq *q;
 
+	if (!t->group)
+		return t->pelt.load_avg;
 	if (t->cpu == NONE)
 		return 0;
 	q = est_grq(e, t->group, t->cpu);
 	return (uint64_t)t->pelt.load_avg * q->entity.load_avg / (q->queue.load_avg + 1);
+}
+
+#define SURE 1.2      /* loads that differ by less foretell nothing */
+#define SCORE_TURNS 3 /* twenty to one */
+#define SCORE_MAX 10
+#define SCORE_STEP 1.5 /* the likelier place is taken eight times of ten */
+
+/* wake_affine's comparison, sync or not: 1 the waker's CPU, -1 the previous one, 0 too close, or it hangs on the sync.
+ */
+static int compare(uint64_t here, uint64_t there, uint64_t task, uint64_t current)
+{
+	double with = (double)(here > current ? here - current : 0) + (double)task,
+	       without = (double)here + (double)task;
+	double prev = there > task ? (double)(there - task) : 0;
+
+	if (without * SURE < prev)
+		return 1;
+	return with > prev * SURE ? -1 : 0;
+}
+
+/* Which way the loads speak when both CPUs are busy and more than the waker is queued on its. */
+void est_group_wakeup(struct wi_estimates *e, const struct wakeif_wakeup *w)
+{
+	uint32_t a = w->waker_cpu, b = w->prev_cpu, n = e->topo->nr_cpus;
+	const struct est_task *p = &e->task[w->wakee_task], *cur = &e->task[w->waker_task];
+	int grouped, flat;
+
+	e->weighed.task = NONE;
+	if (a >= n || b >= n || a == b || e->cpu[a].idle || e->cpu[b].idle || e->cpu[a].pelt.nr < 2 ||
+	    e->topo->group[WAKEIF_LLC][a] != e->topo->group[WAKEIF_LLC][b])
+		return;
+	est_load_sync_cpu(e, a);
+	est_load_sync_cpu(e, b);
+	grouped =
+		compare(e->cpu[a].pelt.load_avg, e->cpu[b].pelt.load_avg, est_group_load(e, p), est_group_load(e, cur));
+	flat = compare(e->cpu[a].flat.load_avg, e->cpu[b].flat.load_avg, p->pelt.load_avg, cur->pelt.load_avg);
+	if (!grouped || !flat || grouped == flat)
+		return;
+	e->weighed.task = w->wakee_task;
+	e->weighed.waker_cpu = a;
+	e->weighed.prev_cpu = b;
+	e->weighed.grouped_says_waker = grouped > 0;
+}
+
+void est_group_placed(struct wi_estimates *e, const struct wakeif_happening *h)
+{
+	bool on_waker = h->cpu == e->weighed.waker_cpu;
+
+	if (h->task == e->weighed.task && (on_waker || h->cpu == e->weighed.prev_cpu)) {
+		e->group_score += on_waker == e->weighed.grouped_says_waker ? SCORE_STEP : -SCORE_STEP;
+		e->group_score = e->group_score > SCORE_MAX    ? SCORE_MAX
+				 : e->group_score < -SCORE_MAX ? -SCORE_MAX
+							       : e->group_score;
+		if (e->group_score > SCORE_TURNS || e->group_score < -SCORE_TURNS)
+			e->flat = e->group_score < 0;
+	}
+	e->weighed.task = NONE;
 }
 
 static int by_pid(const void *a, const void *b)

@@ -6,9 +6,29 @@
  */
 #include "models/estimates_priv.h"
 
+/*
+ * The queue as if there were no groups: what a task does there leaves the task itself alone.
+ */
+static void flat_update(struct wi_estimates *e, uint32_t c, uint64_t now_ns)
+{
+	e->cpu[c].flat.running = e->cpu[c].pelt.running;
+	wi_pelt_update_cpu(&e->cpu[c].flat, now_ns);
+}
+
+static void flat_task(struct wi_estimates *e, uint32_t c, const struct est_task *t,
+		      void (*what)(struct wi_pelt_cpu *c, struct wi_pelt_task *t))
+{
+	struct wi_pelt_task copy = t->pelt;
+
+	if (e->nr_groups)
+		what(&e->cpu[c].flat, &copy);
+}
+
 /* The queues on the way from a task of this group to the root. */
 static void update_cpu(struct wi_estimates *e, uint32_t c, uint32_t group, uint64_t now_ns)
 {
+	if (e->nr_groups)
+		flat_update(e, c, now_ns);
 	if (group)
 		est_group_update(e, group, c, now_ns);
 	else
@@ -74,6 +94,8 @@ void est_load_decay_idle(void *ctx, uint32_t c, uint64_t now_ns)
 	struct wi_estimates *e = ctx;
 
 	wi_pelt_update_cpu(&e->cpu[c].pelt, now_ns);
+	if (e->nr_groups)
+		flat_update(e, c, now_ns);
 	for (uint32_t g = 1; g <= e->nr_groups; g++)
 		if (e->group[g].cpu[c].queue.load_sum)
 			est_group_update(e, g, c, now_ns);
@@ -111,6 +133,16 @@ static void update_task(struct wi_estimates *e, struct est_task *t)
 	wi_pelt_update_task(&t->pelt, e->now_ns, t->queued, t->running);
 }
 
+/* A sleeping task leaves its CPU's averages. */
+static void remove_task(struct wi_estimates *e, struct est_task *t, bool idle)
+{
+	struct wi_pelt_task copy = t->pelt;
+
+	if (e->nr_groups)
+		wi_pelt_remove(&e->cpu[t->cpu].flat, &copy, e->now_ns, idle);
+	wi_pelt_remove(own_queue(e, t, t->cpu), &t->pelt, e->now_ns, idle);
+}
+
 static void stop_running(struct wi_estimates *e, struct est_task *t, uint32_t slot)
 {
 	struct est_cpu *cpu = &e->cpu[t->cpu];
@@ -132,6 +164,7 @@ static void dequeue(struct wi_estimates *e, struct est_task *t, uint32_t slot)
 	update_task(e, t);
 	if (t->running)
 		stop_running(e, t, slot);
+	flat_task(e, t->cpu, t, wi_pelt_dequeue);
 	if (t->group)
 		est_group_dequeue(e, t, t->cpu);
 	else
@@ -144,7 +177,7 @@ static void leave_unseen(struct wi_estimates *e, struct est_task *t, uint32_t sl
 {
 	dequeue(e, t, slot);
 	if (t->pelt.attached && t->cpu != NONE)
-		wi_pelt_remove(own_queue(e, t, t->cpu), &t->pelt, e->now_ns, e->cpu[t->cpu].idle);
+		remove_task(e, t, e->cpu[t->cpu].idle);
 	t->cpu = NONE;
 }
 
@@ -161,6 +194,7 @@ static void enqueue(struct wi_estimates *e, struct est_task *t, uint32_t slot, u
 	} else {
 		if (is_new)
 			wi_pelt_init_new(own_queue(e, t, c), &t->pelt, t->pelt.weight, e->new_unscaled);
+		flat_task(e, c, t, wi_pelt_attach);
 		if (t->group)
 			est_group_attach(e, t, c);
 		else
@@ -168,6 +202,7 @@ static void enqueue(struct wi_estimates *e, struct est_task *t, uint32_t slot, u
 	}
 	t->cpu = c;
 	t->queued = true;
+	flat_task(e, c, t, wi_pelt_enqueue);
 	if (t->group)
 		est_group_enqueue(e, t, c);
 	else
@@ -211,7 +246,7 @@ static void sleeps(struct wi_estimates *e, struct est_task *t, uint32_t slot, bo
 	dequeue(e, t, slot);
 	wi_pelt_est_sleep(&t->pelt, e->est_single);
 	if (dead)
-		wi_pelt_remove(own_queue(e, t, t->cpu), &t->pelt, e->now_ns, false);
+		remove_task(e, t, false);
 }
 
 static void moved(struct wi_estimates *e, struct est_task *t, uint32_t slot, uint32_t to)
@@ -220,6 +255,7 @@ static void moved(struct wi_estimates *e, struct est_task *t, uint32_t slot, uin
 		return;
 	if (t->queued) {
 		dequeue(e, t, slot);
+		flat_task(e, t->cpu, t, wi_pelt_detach);
 		if (t->group)
 			est_group_detach(e, t, t->cpu);
 		else
@@ -229,7 +265,7 @@ static void moved(struct wi_estimates *e, struct est_task *t, uint32_t slot, uin
 		return;
 	}
 	est_load_sync_cpu(e, t->cpu);
-	wi_pelt_remove(own_queue(e, t, t->cpu), &t->pelt, e->now_ns, e->cpu[t->cpu].idle);
+	remove_task(e, t, e->cpu[t->cpu].idle);
 	t->cpu = NONE;
 }
 
@@ -258,6 +294,11 @@ static void know(struct wi_estimates *e, struct est_task *t, const struct wakeif
 	before_weight_changes(e, t->cpu);
 	update_cpu(e, t->cpu, t->group, e->now_ns);
 	update_task(e, t);
+	if (e->nr_groups) {
+		struct wi_pelt_task copy = t->pelt;
+
+		wi_pelt_reweight(&e->cpu[t->cpu].flat, &copy, t->queued, weight);
+	}
 	if (t->group)
 		est_group_reweight(e, t, weight);
 	else

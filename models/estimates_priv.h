@@ -24,10 +24,11 @@ struct est_task {
 };
 
 struct est_cpu {
-	struct wi_pelt_cpu pelt;
-	uint64_t placed_ns; /* a wakeup was sent here while it idled; 0: none since it began to idle */
-	uint32_t curr;	    /* slot of the fair task that runs; NONE */
-	bool idle;	    /* swapper is current */
+	struct wi_pelt_cpu pelt; /* the root's queue */
+	struct wi_pelt_cpu flat; /* kept with groups: the same as if there were none */
+	uint64_t placed_ns;	 /* a wakeup was sent here while it idled; 0: none since it began to idle */
+	uint32_t curr;		 /* slot of the fair task that runs; NONE */
+	bool idle;		 /* swapper is current */
 	uint64_t old_load[NR_OLD_LOADS];
 	uint64_t old_jiffy; /* up to which old_load counts */
 	struct wi_avg_idle avg_idle;
@@ -40,6 +41,11 @@ struct est_grq {
 	uint64_t contributes;	    /* to the group's load_avg */
 };
 
+/*
+ * Whether groups count is not recorded: autogroups are named by the kernel even where they are switched off. While
+ * there are groups the loads are kept both ways, and the way that foretells better where tasks go is the one that is
+ * read.
+ */
 struct est_group {
 	uint32_t shares;
 	uint64_t load_avg; /* over all CPUs */
@@ -87,6 +93,12 @@ struct wi_estimates {
 	struct wi_scan_budget *budget;
 	struct est_group *group; /* 1 .. nr_groups; [0] is not used */
 	uint32_t nr_groups, other_group;
+	bool flat;	    /* loads are read as if there were no groups */
+	double group_score; /* logarithm of how much likelier groups make what happened */
+	struct {
+		uint32_t task, waker_cpu, prev_cpu; /* task NONE: none */
+		bool grouped_says_waker;	    /* and the other way the opposite */
+	} weighed;				    /* a decision whose outcome is about to be told */
 	const struct wi_estimates_member *members;
 	size_t nr_members;
 };
@@ -123,6 +135,8 @@ void est_group_detach(struct wi_estimates *e, struct est_task *t, uint32_t cpu);
 void est_group_enqueue(struct wi_estimates *e, struct est_task *t, uint32_t cpu);
 void est_group_dequeue(struct wi_estimates *e, struct est_task *t, uint32_t cpu);
 void est_group_reweight(struct wi_estimates *e, struct est_task *t, uint32_t weight);
+void est_group_wakeup(struct wi_estimates *e, const struct wakeif_wakeup *w);
+void est_group_placed(struct wi_estimates *e, const struct wakeif_happening *h);
 uint64_t est_group_load(struct wi_estimates *e, const struct est_task *t);
 uint32_t est_group_of(const struct wi_estimates *e, int32_t pid);
 

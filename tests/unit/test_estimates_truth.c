@@ -116,6 +116,7 @@ struct shadow {
 
 struct run {
 	struct shadow *shadow;
+	bool grouped;	   /* autogroups count */
 	uint64_t clock_ns; /* what the trace's clock is ahead of the run queues' */
 	struct history history[MAX_CPUS];
 	struct wi_timeline *tl;
@@ -298,7 +299,8 @@ static void compare_cpus(struct run *r, const struct truth *t, const struct wake
 
 		if (!wi_mask_test(v->unknown, c))
 			count(&f->idle, idle_at(r, c, t->ts_ns, wi_mask_test(v->idle, c)) == kernel_idle);
-		add_value(&f->cpu_load, (double)h->cpu_load(h->ctx, c) - t->rq[c].load);
+		h->cpu_load(h->ctx, c); /* up to the last tick */
+		add_value(&f->cpu_load, (double)(r->grouped ? cpu->pelt.load_avg : cpu->flat.load_avg) - t->rq[c].load);
 		add_value(&f->cpu_util, (double)cpu->pelt.util_avg - t->rq[c].util);
 		add_value(&f->cpu_runnable, (double)cpu->pelt.runnable_avg - t->rq[c].runnable);
 		add_value(&f->cpu_est, (double)cpu->pelt.util_est - t->rq[c].est);
@@ -518,16 +520,16 @@ static void replay(struct run *r, const char *folder)
 	struct wi_estimates_member *members = calloc(tasks->nr + 1, sizeof(*members));
 
 	assert_non_null(members);
-	/* Autogroups are on in the 6.12 guests only; all tasks of them that have one have the same. */
+	/* All tasks that have an autogroup have the same; only in the 6.12 guests it counts, which nothing but
+	 * placements tells. */
 	for (uint32_t i = 0; i < tasks->nr; i++)
 		members[i] = (struct wi_estimates_member){ .pid = tasks->task[i].tid,
 							   .group = tasks->task[i].autogroup[0] != 0 };
-	if (kernel >= (6u << 16 | 12u << 8)) {
-		eo.nr_groups = 1;
-		eo.members = members;
-		eo.nr_members = tasks->nr;
-		eo.other_group = 1;
-	}
+	r->grouped = kernel >= (6u << 16 | 12u << 8);
+	eo.nr_groups = 1;
+	eo.members = members;
+	eo.nr_members = tasks->nr;
+	eo.other_group = 1;
 	r->shadow = calloc(MAX_SHADOWS, sizeof(*r->shadow));
 	assert_non_null(r->shadow);
 	r->est = wi_estimates_new(&eo, &err);
@@ -537,6 +539,12 @@ static void replay(struct run *r, const char *folder)
 	assert_non_null(r->tl);
 	feed(r, src, &err);
 	assert_true(wi_estimates_ok(r->est, &err));
+	assert_false(wi_estimates_grouped(r->est) && !r->grouped);
+	if (strstr(folder, "612-smt8-hb-pipe"))
+		assert_true(wi_estimates_grouped(r->est));
+	if (getenv("WAKEIF_CALIB"))
+		printf("  loads count groups: %s (score %.1f)\n", wi_estimates_grouped(r->est) ? "yes" : "no",
+		       r->est->group_score);
 	wi_timeline_free(r->tl);
 	wi_estimates_free(r->est);
 	free(facts);
