@@ -208,6 +208,7 @@ static bool make_facts(struct wi_machine *m, struct wi_err *err)
 			.tgid = t->tgid > 0 ? t->tgid : 0,
 			.comm = t->comm[0] ? t->comm : NULL,
 			.cgroup = t->cgroup[0] ? t->cgroup : NULL,
+			.autogroup = t->autogroup[0] ? t->autogroup : NULL,
 			.policy = t->policy == WAKEIF_POLICY_UNKNOWN ? -1 : t->policy,
 			.nice = t->nice,
 			.allowed = wi_mask_empty(mask, words) ? NULL : mask,

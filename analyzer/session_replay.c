@@ -234,6 +234,8 @@ static struct wi_replay_opts engine_opts(const struct wi_session *s, const struc
 	return (struct wi_replay_opts){ .topology = s->machine.topology,
 					.kernel_version = s->kernel,
 					.seed = wanted->seed,
+					.facts = s->machine.facts,
+					.nr_facts = s->machine.nr_facts,
 					.models = r->model,
 					.nr_models = r->nr,
 					.sync = wanted->sync,

@@ -155,12 +155,26 @@ static void inherit(struct wi_estimates *e, uint32_t slot, uint32_t parent)
 		e->flips_reset[slot] = e->flips_reset[parent];
 }
 
+/* The slot stands for another task from now on, or for none. */
+static void forget_task(struct wi_estimates *e, uint32_t slot)
+{
+	struct est_task *t = &e->task[slot];
+
+	if (e->loads)
+		est_load_forget(e, slot);
+	if (e->budget && t->on_cpu != NONE)
+		wi_scan_budget_queue(e->budget, t->on_cpu, -1);
+	t->on_cpu = NONE;
+	t->id = 0;
+}
+
 static void task_began(struct wi_estimates *e, const struct wakeif_happening *h)
 {
 	struct est_task *t = est_task(e, h->task);
 
 	if (!t)
 		return;
+	forget_task(e, h->task);
 	begin(e, h->task);
 	t->born = h->flags & WAKEIF_EV_NEW;
 	if (h->other != WAKEIF_TASK_NONE)
@@ -318,7 +332,6 @@ static void budget_happened(struct wi_estimates *e, const struct wakeif_happenin
 		break;
 	case WAKEIF_TASK_SLEEPS:
 	case WAKEIF_TASK_LOST:
-	case WAKEIF_TASK_ENDED:
 		count_queue(e, t, NONE);
 		break;
 	case WAKEIF_TASK_MOVED:
@@ -361,6 +374,11 @@ void wi_estimates_happened(struct wi_estimates *e, const struct wakeif_happening
 	default:
 		break;
 	}
+	if (h->type == WAKEIF_TASK_ENDED) {
+		if (h->task < e->nr_slots && e->task[h->task].id)
+			forget_task(e, h->task);
+		return;
+	}
 	idle_ends(e, h);
 	if (e->budget)
 		budget_happened(e, h);
@@ -368,8 +386,6 @@ void wi_estimates_happened(struct wi_estimates *e, const struct wakeif_happening
 		est_load_happened(e, h);
 	if (e->lengths)
 		lengths_happened(e, h);
-	if (h->type == WAKEIF_TASK_ENDED && h->task < e->nr_slots)
-		e->task[h->task].id = 0;
 }
 
 void wi_estimates_wakeup(struct wi_estimates *e, const struct wakeif_wakeup *w)

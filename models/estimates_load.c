@@ -305,16 +305,17 @@ static void know(struct wi_estimates *e, struct est_task *t, const struct wakeif
 		wi_pelt_reweight(&e->cpu[t->cpu].pelt, &t->pelt, t->queued, weight);
 }
 
+void est_load_forget(struct wi_estimates *e, uint32_t slot)
+{
+	leave_unseen(e, &e->task[slot], slot);
+}
+
 void est_load_happened(struct wi_estimates *e, const struct wakeif_happening *h)
 {
 	struct est_task *t = est_task(e, h->task);
 
 	if (!t)
 		return;
-	if (h->type == WAKEIF_TASK_ENDED) {
-		leave_unseen(e, t, h->task);
-		return;
-	}
 	know(e, t, h);
 	if (!t->fair || (h->type != WAKEIF_TASK_LOST && !tracked(e, h->cpu)))
 		return;

@@ -118,6 +118,7 @@ uint32_t est_flips(const struct wi_estimates *e, const struct wi_flips *all, uin
 
 /* estimates_load.c: PELT */
 void est_load_happened(struct wi_estimates *e, const struct wakeif_happening *h);
+void est_load_forget(struct wi_estimates *e, uint32_t slot);
 void est_load_tick(struct wi_estimates *e, uint32_t cpu);     /* a recorded one */
 void est_load_sync_cpu(struct wi_estimates *e, uint32_t cpu); /* to the last tick assumed */
 void est_load_sync_task(struct wi_estimates *e, struct est_task *t);

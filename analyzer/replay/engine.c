@@ -356,6 +356,13 @@ static bool begin_models(struct wi_replay *r, const struct wi_replay_opts *o, st
 
 	for (uint32_t i = 0; i < nr; i++)
 		eo.needs |= o->models[i].ops->needs;
+	if (!wi_groups_find(&r->groups, o->facts, o->nr_facts, err))
+		return false;
+	eo.nr_groups = r->groups.nr;
+	eo.group_shares = r->groups.shares;
+	eo.members = r->groups.members;
+	eo.nr_members = r->groups.nr_members;
+	eo.other_group = r->groups.other;
 	r->est = wi_estimates_new(&eo, err);
 	if (!r->est)
 		return false;
@@ -475,6 +482,7 @@ void wi_replay_free(struct wi_replay *r)
 	for (uint32_t i = 0; i < r->nr; i++)
 		end_model(&r->model[i]);
 	wi_estimates_free(r->est);
+	wi_groups_fini(&r->groups);
 	wi_judge_fini(&r->judge);
 	wi_waits_fini(&r->waits);
 	r_disagree_fini(r);

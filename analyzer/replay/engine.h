@@ -58,6 +58,8 @@ struct wi_replay_opts {
 	uint32_t kernel_version; /* major << 16 | minor << 8; 0 unknown */
 	uint32_t hz;		 /* 0 unknown */
 	uint64_t seed;
+	const struct wi_task_fact *facts; /* what is known of tasks (their groups are used); borrowed */
+	size_t nr_facts;
 	const struct wi_replay_model *models; /* copied, but for ops and values */
 	size_t nr_models;		      /* 0: only what happened */
 	/* LEARNED: as recorded where it is, else by the table; RECORDED: else not set; NEVER, ALWAYS: whatever is recorded */

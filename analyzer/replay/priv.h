@@ -4,6 +4,7 @@
 #define WI_REPLAY_PRIV_H
 
 #include "analyzer/base/cpumask.h"
+#include "analyzer/replay/groups.h"
 #include "analyzer/replay/engine.h"
 #include "analyzer/replay/wait.h"
 #include "models/estimates.h"
@@ -61,6 +62,7 @@ struct wi_replay {
 	struct wi_timeline *tl;
 	struct wi_timeline_observer obs;
 	struct wi_estimates *est;
+	struct wi_groups groups; /* borrowed by est */
 	struct r_model model[WI_REPLAY_MODELS];
 	struct r_model *begins; /* the one whose init() runs: what it says is for it */
 	uint32_t nr, nr_observers;

@@ -171,7 +171,7 @@ struct wi_timeline_quality {
 /* Side knowledge about tasks (side file or markers), sorted by pid; borrowed until the timeline is freed. */
 struct wi_task_fact {
 	int32_t pid, tgid; /* -1 / 0 unknown */
-	const char *comm, *cgroup; /* NULL unknown */
+	const char *comm, *cgroup, *autogroup; /* NULL unknown */
 	int32_t policy;	    /* enum wakeif_policy; -1 unknown */
 	int32_t nice;	    /* INT32_MIN unknown */
 	const wakeif_word *allowed; /* topology's nr_words; NULL unknown */
