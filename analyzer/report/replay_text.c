@@ -36,7 +36,12 @@ static void print_sync(FILE *out, const struct wi_replay_report *p)
 {
 	const struct wi_sync_results *s = &p->r->sync;
 	char a[WI_FMT_LEN], b[WI_FMT_LEN], c[WI_FMT_LEN];
+	uint32_t needs = 0;
 
+	for (size_t i = 1; i < p->r->nr_models; i++)
+		needs |= p->r->model[i].needs;
+	if (!(needs & WAKEIF_NEED_SYNC))
+		return;
 	fprintf(out, "WF_SYNC: %s", p->sync);
 	if (s->asked[WI_SYNC_RECORDED])
 		fprintf(out, "; recorded for %s", wi_fmt_share(a, sizeof(a), s->asked[WI_SYNC_RECORDED], p->r->decided));
