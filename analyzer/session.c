@@ -355,6 +355,7 @@ struct wi_report wi_session_report(const struct wi_session *s)
 		.maybe_delayed_known = s->kernel >= WI_KERNEL(6, 12),
 		.kernel_version = s->kernel,
 		.quiet_unknown = s->o->quiet_unknown,
+		.facts_only = !s->metrics,
 		.nanoseconds = s->o->nanoseconds,
 		.verbose = s->o->verbose,
 		.worst = s->o->worst,

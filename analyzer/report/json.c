@@ -60,9 +60,27 @@ static void write_repairs(struct wi_json *j, const struct wi_repairs *repairs)
 	wi_json_end_object(j);
 }
 
+static void write_allowed(struct wi_json *j, const struct wi_results *r)
+{
+	static const char *const name[WAKEIF_NR_ALLOWED_SOURCES] = { "recorded", "inferred", "assumed" };
+
+	wi_json_object_flat(j, "allowed");
+	for (int s = 0; s < WAKEIF_NR_ALLOWED_SOURCES; s++)
+		wi_json_u64(j, name[s], r->missed.allowed[s]);
+	wi_json_end_object(j);
+}
+
+static void write_policies(struct wi_json *j, const struct wi_results *r)
+{
+	wi_json_u64(j, "throttle_suspected", r->tasks.throttle_suspected);
+	wi_json_object_flat(j, "policies");
+	wi_json_u64(j, "known", r->tasks.policy_known);
+	wi_json_u64(j, "unknown", r->tasks.policy_unknown);
+	wi_json_end_object(j);
+}
+
 static bool write_quality(struct wi_json *j, const struct wi_report *rep, struct wi_err *err)
 {
-	static const char *const allowed_name[WAKEIF_NR_ALLOWED_SOURCES] = { "recorded", "inferred", "assumed" };
 	const struct wi_timeline_quality *q = &rep->results->quality;
 	char *unused = wi_report_unused_cpus(rep->results);
 
@@ -86,23 +104,18 @@ static bool write_quality(struct wi_json *j, const struct wi_report *rep, struct
 		wi_json_end_object(j);
 	}
 	wi_json_u64(j, "quiet_cpus", q->quiet_cpus);
-	if (wi_report_unused_known(rep->results))
+	if (wi_report_unused_known(rep->results) && !rep->facts_only)
 		wi_json_string(j, "unused_cpus", unused);
 	free(unused);
 	wi_json_u64(j, "waking_gap_ns", rep->survey->gap_ns);
 	wi_json_u64(j, "waking_gap_samples", rep->survey->gap_samples);
 	wi_json_bool(j, "has_waking", rep->survey->has_waking);
-	wi_json_object_flat(j, "allowed");
-	for (int s = 0; s < WAKEIF_NR_ALLOWED_SOURCES; s++)
-		wi_json_u64(j, allowed_name[s], rep->results->missed.allowed[s]);
-	wi_json_end_object(j);
+	if (!rep->facts_only)
+		write_allowed(j, rep->results);
 	wi_json_u64(j, "tasks", q->nr_tasks);
 	wi_json_u64(j, "unnamed_tasks", q->unnamed_tasks);
-	wi_json_u64(j, "throttle_suspected", rep->results->tasks.throttle_suspected);
-	wi_json_object_flat(j, "policies");
-	wi_json_u64(j, "known", rep->results->tasks.policy_known);
-	wi_json_u64(j, "unknown", rep->results->tasks.policy_unknown);
-	wi_json_end_object(j);
+	if (!rep->facts_only)
+		write_policies(j, rep->results);
 	if (rep->note[0])
 		wi_json_string(j, "note", rep->note);
 	wi_json_end_object(j);

@@ -69,6 +69,8 @@ void wi_replay_text_head(FILE *out, const struct wi_replay_report *p)
 	const struct wi_replay_results *r = p->r;
 
 	print_notes(out, p->notes);
+	if (p->rep->note[0])
+		fprintf(out, "note: %s\n", p->rep->note);
 	fprintf(out, "topology: %s\n", p->rep->topology->source);
 	fprintf(out, "engine: open loop (the recorded state stays true); %" PRIu64 " decided wakeups, %" PRIu64
 		     " of them by a stalled waker",

@@ -31,6 +31,7 @@ struct wi_report {
 	bool maybe_delayed_known;  /* the kernel is one that delays dequeues (6.12+) */
 	uint32_t kernel_version;   /* WI_KERNEL(); 0 unknown */
 	bool quiet_unknown;	   /* --quiet-cpus=unknown */
+	bool facts_only;	   /* nothing was measured: the results hold the window and the quality alone */
 	bool nanoseconds, verbose; /* -t, -v */
 	uint32_t worst;		   /* --worst: rows of the lists of waits in text; 0: the writer's choice */
 	bool histograms;	   /* JSON: the buckets of every latency, not only of the parts */

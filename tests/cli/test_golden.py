@@ -22,6 +22,8 @@ OUTPUTS = {
     "wakeups-numa16-mix.csv": ["wakeups", "--csv", "--class", "select,fork", "--time", "0%-20%", "samples/numa16-mix.dat"],
     "smt-smt8-forks.txt": ["smt", "--by", "tgid", "samples/smt8-forks.dat.gz"],
     "affine-numa16-mix.txt": ["affine", "--by", "waker-wakee", "samples/numa16-mix.dat"],
+    "replay-numa16-mix.txt": ["replay", "-v", "-m", "prev", "-m", "idle-core-first", "-m", "pack", "-m", "least-loaded", "samples/numa16-mix.dat"],
+    "replay-smt8-forks.json": ["replay", "--json", "-m", "waker", "-m", "oldest-idle", "samples/smt8-forks.dat.gz"],
     "topology-numa16-mix.txt": ["topology", "-v", "samples/numa16-mix.dat"],
     "events-smt8-quota.txt": ["events", "--time", ",240.95", "samples/smt8-quota.txt.gz"],
 }
