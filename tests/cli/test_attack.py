@@ -134,7 +134,7 @@ class Library(Attack):
         for data in (whole, evil.v7(evil.two_cpus())):
             self.assertIn(b"through libtracecmd", self.attack(data, "report", "--reader=libtracecmd", "--topology", TWO, status=0)[1])
         # the last data are missing: one of the ways to kill it
-        self.attack(whole[:-evil.PAGE // 2], "report", "--reader=libtracecmd", status=3, says="libtracecmd fails on this file: it ends with")
+        self.attack(whole[:-evil.PAGE // 2], "report", "--reader=libtracecmd", status=3, says="libtracecmd fails on this file: it ")
         rng = random.Random(5)
         for data in (whole, evil.v7(evil.two_cpus()), evil.v7(evil.two_cpus(), True)):
             for _ in range(40):
