@@ -76,9 +76,22 @@ struct wi_evfmt_names {
 	struct wi_names *names;
 	struct {
 		uint64_t lo, hi;
-		uint32_t id; /* 0: free */
+		uint32_t id;
 	} seen[WI_EVFMT_NAMES];
 };
+
+WI_INLINE uint32_t wi_evfmt_name_slot(uint64_t lo, uint64_t hi)
+{
+	return (uint32_t)(((lo ^ (hi << 1 | hi >> 63)) * 0x9e3779b97f4a7c15u) >> 55);
+}
+
+/* Free slots hold 16 bytes whose slot is another one: nothing is found there. */
+static inline void wi_evfmt_names_init(struct wi_evfmt_names *n, struct wi_names *names)
+{
+	memset(n, 0, sizeof(*n));
+	n->names = names;
+	n->seen[wi_evfmt_name_slot(0, 0)].lo = 1;
+}
 
 WI_INLINE uint32_t wi_evfmt_comm16(struct wi_evfmt_names *n, const void *comm16)
 {
@@ -86,9 +99,9 @@ WI_INLINE uint32_t wi_evfmt_comm16(struct wi_evfmt_names *n, const void *comm16)
 
 	memcpy(&lo, comm16, 8);
 	memcpy(&hi, (const char *)comm16 + 8, 8);
-	uint32_t i = (uint32_t)(((lo ^ (hi << 1 | hi >> 63)) * 0x9e3779b97f4a7c15u) >> 55);
+	uint32_t i = wi_evfmt_name_slot(lo, hi);
 
-	if (__builtin_expect(n->seen[i].lo == lo && n->seen[i].hi == hi && n->seen[i].id, 1))
+	if (__builtin_expect(n->seen[i].lo == lo && n->seen[i].hi == hi, 1))
 		return n->seen[i].id;
 	n->seen[i].lo = lo;
 	n->seen[i].hi = hi;

@@ -14,32 +14,49 @@
 enum { FIRST_RECORD = 1, RECORDS_LOST = 2 };
 
 struct stream {
+	/* what every record touches */
 	const uint8_t *p, *page_end; /* rest of the current page's records */
 	uint64_t raw_ts;	     /* as the recording counts */
 	uint64_t seen_ts;	     /* raw, of the last record of any kind */
-	uint64_t latest;	     /* raw; what follows the current page begins earlier than that */
-	uint64_t last_ns;	     /* of the last event that was put at the head */
-	/* head: the next event */
+	int32_t current; /* task that the last record left on the CPU, or WI_CHAIN_UNKNOWN (parsers/chain.h) */
+	int32_t leaving; /* task that the last record, a sched_switch, took off; else WI_CHAIN_UNKNOWN */
+	/* head: the next event. Its time is never before that of the head before it */
 	const uint8_t *rec;
-	uint32_t len;
-	uint32_t type; /* enum wi_event_type */
 	uint64_t ts_ns;
-	/* a run of records that nobody reads */
-	int32_t other_pid;
-	bool in_other_run;
-	uint8_t before; /* FIRST_RECORD, RECORDS_LOST */
-	bool gap;	/* the loss is damage, not the kernel's */
+	uint32_t len;
+	uint8_t type;	   /* enum wi_event_type */
+	bool in_other_run; /* of records that nobody reads */
+	bool pid_stale;	   /* the head was written between sched_switch and the change of "current" */
+	uint8_t before;	   /* FIRST_RECORD, RECORDS_LOST */
+	uint32_t cpu;
+	uint64_t pos_mask, pos_base; /* where the head lies in the file: see pos_of_head */
+	/* now and then */
+	uint64_t latest;   /* raw; what follows the current page begins earlier than that */
+	int32_t other_pid; /* of the run of records that nobody reads */
+	bool gap;	   /* the loss is damage, not the kernel's */
 	bool nr_lost_unknown;
 	uint8_t lost_kind; /* of the loss at the head: enum wi_lost_kind */
-	int32_t current;   /* task that the last record left on the CPU, or WI_CHAIN_UNKNOWN (parsers/chain.h) */
-	int32_t leaving;   /* task that the last record, a sched_switch, took off; else WI_CHAIN_UNKNOWN */
-	bool pid_stale;	   /* the head was written between sched_switch and the change of "current" */
-	uint32_t cpu;
+	bool ended, dead;  /* no more blocks; nothing at the head any more */
 	uint64_t nr_lost;
 	const uint8_t *next_page, *block_end;
 	struct wi_rb_block block;
-	bool ended, dead; /* no more blocks; nothing at the head any more */
+} __attribute__((aligned(64)));
+
+/* What the reader knows beforehand of a record with a slot. */
+struct slot_rule {
+	uint32_t was, next; /* offsets of who ran before the record and after it */
+	uint32_t need;	    /* shortest record that can simply be followed; RECORD_MAX: none can */
+	int32_t leaving;    /* ORed to who ran: WI_CHAIN_UNKNOWN where that task stays */
+	uint8_t usual;	    /* enum usual: how to decode it */
 };
+
+#define RECORD_MAX UINT32_MAX
+
+/* Records of today's 64-bit kernels with a decoder of their own. */
+enum usual { UNUSUAL, USUAL_SWITCH, USUAL_WAKEUP, USUAL_MIGRATE };
+
+/* Rare work is kept out of the loops. */
+#define OUT_OF_LINE __attribute__((noinline))
 
 _Static_assert(WI_NR_EVENT_TYPES <= WI_MERGE_RANKS, "a type is a rank of the merge");
 
@@ -47,12 +64,7 @@ struct wi_rb_streams {
 	struct wi_rb_streams_cfg cfg;
 	const uint8_t *slot;
 	uint32_t filter, type_off, pid_off, common_len;
-	uint32_t special; /* slots that are not simply followed and delivered, a bit each */
-	struct {
-		uint16_t was, next; /* offsets of who ran before the record and after it */
-		uint32_t need;	    /* shortest record */
-	} who[WI_SLOT_HIDDEN + 1];
-	bool usual_common; /* common fields at 0, 2, 3, 4 */
+	struct slot_rule rule[WI_SLOT_HIDDEN + 1];
 	struct wi_evfmt_names names;
 	bool swap, plain_clock;
 	uint64_t clock_offset;
@@ -145,6 +157,12 @@ static uint64_t pos_of(const struct stream *s, const uint8_t *at)
 	return s->block.pos_linear && at ? s->block.pos + (uint64_t)(at - s->block.data) : s->block.pos;
 }
 
+/* The same for a record of the current block, without a branch. */
+static inline uint64_t pos_of_head(const struct stream *s)
+{
+	return s->pos_base + ((uintptr_t)s->rec & s->pos_mask);
+}
+
 static void mark_lost(struct stream *s, uint64_t nr, bool gap)
 {
 	s->before |= RECORDS_LOST;
@@ -182,6 +200,8 @@ static bool next_block(struct wi_rb_streams *r, uint32_t i)
 	s->block = b;
 	s->next_page = b.data;
 	s->block_end = b.data + b.bytes;
+	s->pos_mask = b.pos_linear ? UINT64_MAX : 0;
+	s->pos_base = b.pos_linear ? b.pos - (uintptr_t)b.data : b.pos;
 	return true;
 }
 
@@ -193,7 +213,7 @@ static void bad_page(struct wi_rb_streams *r, struct stream *s, const uint8_t *a
 }
 
 /* Opens the next page that has a sane header. false: the stream is at its end. */
-static bool next_page(struct wi_rb_streams *r, uint32_t i)
+OUT_OF_LINE static bool next_page(struct wi_rb_streams *r, uint32_t i)
 {
 	const struct wi_rb_layout *l = r->cfg.layout;
 	struct stream *s = &r->s[i];
@@ -238,7 +258,7 @@ static bool next_page(struct wi_rb_streams *r, uint32_t i)
 	}
 }
 
-static void bad_record(struct wi_rb_streams *r, struct stream *s, const char *what)
+OUT_OF_LINE static void bad_record(struct wi_rb_streams *r, struct stream *s, const char *what)
 {
 	wi_damage_note(r->cfg.log, WI_DMG_RECORD, s->cpu, pos_of(s, s->p),
 		       "CPU %" PRIu32 ": rest of a sub-buffer skipped: %s", s->cpu, what);
@@ -246,13 +266,13 @@ static void bad_record(struct wi_rb_streams *r, struct stream *s, const char *wh
 	mark_lost(s, 0, true);
 }
 
-static void set_head_time(struct wi_rb_streams *r, struct stream *s, uint64_t ns)
+WI_INLINE void set_head_time(struct wi_rb_streams *r, struct stream *s, uint64_t ns)
 {
-	if (__builtin_expect(ns < s->last_ns, 0)) {
+	if (__builtin_expect(ns < s->ts_ns, 0)) {
 		r->cfg.info->unordered++;
-		ns = s->last_ns;
+		return;
 	}
-	s->last_ns = s->ts_ns = ns;
+	s->ts_ns = ns;
 }
 
 /* Puts a loss at the head. It happened after the last record that was seen, and carries that record's time. */
@@ -260,9 +280,8 @@ static void lose(struct wi_rb_streams *r, struct stream *s, enum wi_lost_kind ki
 {
 	uint64_t ns = map_ts(r, s, s->seen_ts);
 
-	if (ns > s->last_ns)
-		s->last_ns = ns;
-	s->ts_ns = s->last_ns;
+	if (ns > s->ts_ns)
+		s->ts_ns = ns;
 	s->before = 0;
 	s->type = WI_EV_LOST;
 	s->lost_kind = (uint8_t)kind;
@@ -272,7 +291,7 @@ static void lose(struct wi_rb_streams *r, struct stream *s, enum wi_lost_kind ki
 }
 
 /* The loss that ends a stream has no record behind it. */
-static bool end_of_stream(struct wi_rb_streams *r, struct stream *s)
+OUT_OF_LINE static bool end_of_stream(struct wi_rb_streams *r, struct stream *s)
 {
 	if ((s->before & RECORDS_LOST) && !(s->before & FIRST_RECORD)) {
 		lose(r, s, WI_LOST_MARK, NULL);
@@ -288,7 +307,7 @@ static bool end_of_stream(struct wi_rb_streams *r, struct stream *s)
 	return false;
 }
 
-static void first_record(struct wi_rb_streams *r, struct stream *s, const uint8_t *rec, uint32_t len)
+OUT_OF_LINE static void first_record(struct wi_rb_streams *r, struct stream *s, const uint8_t *rec, uint32_t len)
 {
 	struct wi_cpu_info *ci = &r->cfg.cpu_info[s->cpu];
 
@@ -321,8 +340,8 @@ enum follow { PASS, DELIVER, BROKEN };
  * Who is current on the CPU, record by record (parsers/chain.h, on raw bytes), for the records that the fast path
  * leaves alone. PASS: not delivered; BROKEN: the record contradicts the last switch.
  */
-static enum follow follow_special(struct wi_rb_streams *r, struct stream *s, uint32_t slot, const uint8_t *rec,
-				  uint32_t len)
+OUT_OF_LINE static enum follow follow_special(struct wi_rb_streams *r, struct stream *s, uint32_t slot,
+					      const uint8_t *rec, uint32_t len)
 {
 	const struct wi_evfmt *fmt = slot < WI_NR_EVENT_TYPES ? &r->cfg.formats->fmt[slot] : NULL;
 	int32_t pid = (int32_t)wi_get32(rec + r->pid_off, r->swap), was = s->current, next = pid;
@@ -358,8 +377,8 @@ static enum follow follow_special(struct wi_rb_streams *r, struct stream *s, uin
 }
 
 /* A loss in front of the record that starts at start: the record comes again. */
-static bool lose_before(struct wi_rb_streams *r, struct stream *s, enum wi_lost_kind kind, const uint8_t *start,
-			uint64_t start_ts)
+OUT_OF_LINE static bool lose_before(struct wi_rb_streams *r, struct stream *s, enum wi_lost_kind kind,
+				    const uint8_t *start, uint64_t start_ts)
 {
 	lose(r, s, kind, start);
 	s->p = start;
@@ -403,8 +422,9 @@ WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
 		}
 
 		uint32_t slot = r->slot[wi_get16(rec + r->type_off, swap)];
+		const struct slot_rule *rule = &r->rule[slot];
 
-		if (__builtin_expect(r->special >> slot & 1, 0) || __builtin_expect(len < r->who[slot].need, 0)) {
+		if (__builtin_expect(len < rule->need, 0)) {
 			enum follow f = follow_special(r, s, slot, rec, len);
 
 			if (f == BROKEN) {
@@ -417,14 +437,14 @@ WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
 			if (slot == WI_SLOT_OTHER)
 				slot = WI_EV_OTHER;
 		} else {
-			int32_t pid = (int32_t)wi_get32(rec + r->who[slot].was, swap), was = s->current;
+			int32_t pid = (int32_t)wi_get32(rec + rule->was, swap), was = s->current;
 
 			if (__builtin_expect((was != WI_CHAIN_UNKNOWN) & (pid != was), 0)) {
 				s->nr_lost_unknown = true;
 				return lose_before(r, s, WI_LOST_CHAIN, start, start_ts);
 			}
-			s->current = (int32_t)wi_get32(rec + r->who[slot].next, swap);
-			s->leaving = slot == WI_EV_SCHED_SWITCH ? pid : WI_CHAIN_UNKNOWN;
+			s->current = (int32_t)wi_get32(rec + rule->next, swap);
+			s->leaving = pid | rule->leaving;
 			s->in_other_run = s->pid_stale = false;
 			s->seen_ts = s->raw_ts;
 		}
@@ -432,7 +452,7 @@ WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
 			continue;
 		s->rec = rec;
 		s->len = len;
-		s->type = slot;
+		s->type = (uint8_t)slot;
 		set_head_time(r, s, map_ts(r, s, s->raw_ts));
 		return true;
 	}
@@ -453,8 +473,8 @@ static bool marker(struct wi_rb_streams *r, const struct stream *s, struct wi_ev
 	return true;
 }
 
-/* Common fields of kernels that have more, fewer, or others in between. */
-static void unusual_common(const struct wi_rb_streams *r, const uint8_t *rec, struct wi_event *ev)
+/* Common fields, wherever they lie. */
+static void general_common(const struct wi_rb_streams *r, const uint8_t *rec, struct wi_event *ev)
 {
 	const struct wi_evfmt_set *set = r->cfg.formats;
 
@@ -470,70 +490,115 @@ static void unusual_common(const struct wi_rb_streams *r, const uint8_t *rec, st
 	}
 }
 
-/* The head of a stream as an event. false: its fields are damaged. */
-WI_INLINE bool decode(struct wi_rb_streams *r, struct stream *s, struct wi_event *ev, bool swap)
+/* Common fields at 0, 2, 3, 4. */
+WI_INLINE void usual_common(const struct wi_rb_streams *r, const uint8_t *rec, struct wi_event *ev, bool swap)
+{
+	ev->common_flags = rec[2] & r->cfg.formats->flags_mask;
+	ev->common_preempt_count = rec[3];
+	ev->common_pid = (int32_t)wi_get32(rec + 4, swap);
+	ev->known = WI_KNOWN_FLAGS | WI_KNOWN_PREEMPT_COUNT | WI_KNOWN_COMMON_PID;
+}
+
+WI_INLINE void init_event(const struct stream *s, struct wi_event *ev, uint64_t pos)
+{
+	memset(ev, 0, sizeof(*ev));
+	ev->ts_ns = s->ts_ns;
+	ev->pos = pos;
+	ev->cpu = s->cpu;
+	ev->type = s->type;
+}
+
+static void count_state(struct wi_rb_streams *r, const struct wi_evfmt *fmt, const struct wi_event *ev)
+{
+	if (__builtin_expect(!(ev->known & WI_KNOWN_STATE), 0) && fmt->f[3].kind != WI_FK_ABSENT)
+		r->cfg.info->unknown_state_letters++;
+}
+
+/* The fields of a record, of whatever layout. false: they are damaged. */
+WI_INLINE bool general_fields(struct wi_rb_streams *r, struct stream *s, const struct wi_evfmt *fmt, bool plain,
+			      struct wi_event *ev)
 {
 	const struct wi_evfmt_set *set = r->cfg.formats;
-	const struct wi_evfmt *fmt = &set->fmt[s->type];
 	struct wi_evfmt_names *names = &r->names;
 	const uint8_t *rec = s->rec;
 	uint32_t len = s->len;
+	bool swap = r->swap;
 
-	memset(ev, 0, sizeof(*ev));
-	ev->ts_ns = s->ts_ns;
-	ev->pos = pos_of(s, rec);
-	ev->cpu = s->cpu;
-	ev->type = (uint8_t)s->type;
-	if (__builtin_expect(s->type == WI_EV_LOST, 0)) {
+	switch (s->type) {
+	case WI_EV_SCHED_SWITCH:
+		if (!wi_decode_switch(set, fmt, rec, len, plain, swap, names, ev))
+			return false;
+		count_state(r, fmt, ev);
+		return true;
+	case WI_EV_SCHED_WAKING:
+	case WI_EV_SCHED_WAKEUP:
+	case WI_EV_SCHED_WAKEUP_NEW:
+		return wi_decode_wakeup(fmt, rec, len, plain, swap, names, ev);
+	case WI_EV_SCHED_MIGRATE_TASK:
+		return wi_decode_migrate(fmt, rec, len, plain, swap, names, ev);
+	case WI_EV_CPU_IDLE:
+		return wi_decode_idle(fmt, rec, plain, swap, ev);
+	case WI_EV_MARKER:
+		return marker(r, s, ev);
+	default:
+		return wi_decode_rare(fmt, rec, len, swap, names, ev);
+	}
+}
+
+/* The head of a stream as an event. false: its fields are damaged. */
+OUT_OF_LINE static bool decode_general(struct wi_rb_streams *r, struct stream *s, struct wi_event *ev)
+{
+	const struct wi_evfmt *fmt = &r->cfg.formats->fmt[s->type];
+
+	init_event(s, ev, pos_of(s, s->rec));
+	if (s->type == WI_EV_LOST) {
 		ev->lost.nr_lost = s->nr_lost_unknown ? 0 : s->nr_lost;
 		ev->lost.kind = s->lost_kind;
 		s->nr_lost = 0;
 		s->nr_lost_unknown = s->gap = false;
 		return true;
 	}
-	if (__builtin_expect(r->usual_common, 1)) {
-		ev->common_flags = rec[2] & set->flags_mask;
-		ev->common_preempt_count = rec[3];
-		ev->common_pid = (int32_t)wi_get32(rec + 4, swap);
-		ev->known = WI_KNOWN_FLAGS | WI_KNOWN_PREEMPT_COUNT | WI_KNOWN_COMMON_PID;
-	} else {
-		unusual_common(r, rec, ev);
-	}
-	if (__builtin_expect(s->pid_stale, 0))
+	general_common(r, s->rec, ev);
+	if (s->pid_stale)
 		ev->known &= (uint8_t)~WI_KNOWN_COMMON_PID;
-	if (__builtin_expect(!wi_pid_ok(ev->common_pid), 0))
+	if (!wi_pid_ok(ev->common_pid))
 		return false;
 	if (s->type == WI_EV_OTHER)
 		return true;
-	if (__builtin_expect(len < fmt->min_len, 0))
+	if (s->len < fmt->min_len)
 		return false;
+	return fmt->plain ? general_fields(r, s, fmt, true, ev) : general_fields(r, s, fmt, false, ev);
+}
 
-	switch (s->type) {
-	case WI_EV_SCHED_SWITCH:
-		if (!(fmt->usual   ? wi_decode_switch(set, &wi_usual_switch, rec, len, true, swap, names, ev)
-		      : fmt->plain ? wi_decode_switch(set, fmt, rec, len, true, swap, names, ev)
-				   : wi_decode_switch(set, fmt, rec, len, false, swap, names, ev)))
+/* The same for a record of the usual layout. */
+WI_INLINE bool decode_usual(struct wi_rb_streams *r, struct stream *s, enum usual usual, struct wi_event *ev, bool swap)
+{
+	const struct wi_evfmt_set *set = r->cfg.formats;
+	struct wi_evfmt_names *names = &r->names;
+	const uint8_t *rec = s->rec;
+	uint32_t len = s->len;
+
+	init_event(s, ev, pos_of_head(s));
+	usual_common(r, rec, ev, swap);
+	if (__builtin_expect(!wi_pid_ok(ev->common_pid), 0))
+		return false;
+	if (usual == USUAL_SWITCH) {
+		if (len < wi_usual_switch.min_len ||
+		    !wi_decode_switch(set, &wi_usual_switch, rec, len, true, swap, names, ev))
 			return false;
-		if (__builtin_expect(!(ev->known & WI_KNOWN_STATE), 0) && fmt->f[3].kind != WI_FK_ABSENT)
-			r->cfg.info->unknown_state_letters++;
+		count_state(r, &wi_usual_switch, ev);
 		return true;
-	case WI_EV_SCHED_WAKING:
-	case WI_EV_SCHED_WAKEUP:
-	case WI_EV_SCHED_WAKEUP_NEW:
-		return fmt->usual   ? wi_decode_wakeup(&wi_usual_wakeup, rec, len, true, swap, names, ev)
-		       : fmt->plain ? wi_decode_wakeup(fmt, rec, len, true, swap, names, ev)
-				    : wi_decode_wakeup(fmt, rec, len, false, swap, names, ev);
-	case WI_EV_SCHED_MIGRATE_TASK:
-		return fmt->usual   ? wi_decode_migrate(&wi_usual_migrate, rec, len, true, swap, names, ev)
-		       : fmt->plain ? wi_decode_migrate(fmt, rec, len, true, swap, names, ev)
-				    : wi_decode_migrate(fmt, rec, len, false, swap, names, ev);
-	case WI_EV_CPU_IDLE:
-		return wi_decode_idle(fmt, rec, fmt->plain, swap, ev);
-	case WI_EV_MARKER:
-		return marker(r, s, ev);
-	default:
-		return wi_decode_rare(fmt, rec, len, swap, names, ev);
 	}
+	if (usual == USUAL_WAKEUP)
+		return len >= wi_usual_wakeup.min_len &&
+		       wi_decode_wakeup(&wi_usual_wakeup, rec, len, true, swap, names, ev);
+	return len >= wi_usual_migrate.min_len && wi_decode_migrate(&wi_usual_migrate, rec, len, true, swap, names, ev);
+}
+
+/* Does the text of the marker at the head wait for the next batch? */
+static bool waits_for_arena(const struct wi_rb_streams *r, const struct stream *s)
+{
+	return s->type == WI_EV_MARKER && s->len > r->arena_bytes - r->arena_used;
 }
 
 static void bad_content(struct wi_rb_streams *r, struct stream *s)
@@ -555,9 +620,11 @@ WI_INLINE int fill(struct wi_rb_streams *r, struct wi_event *ev, int max, bool s
 		uint32_t i = wi_merge_winner(m);
 		struct stream *s = &r->s[i];
 
-		if (s->type == WI_EV_MARKER && s->len > r->arena_bytes - r->arena_used)
+		enum usual usual = (enum usual)r->rule[s->type].usual;
+
+		if (usual == UNUSUAL && waits_for_arena(r, s))
 			break;
-		if (__builtin_expect(decode(r, s, &ev[n], swap), 1))
+		if (__builtin_expect(usual ? decode_usual(r, s, usual, &ev[n], swap) : decode_general(r, s, &ev[n]), 1))
 			n++;
 		else
 			bad_content(r, s);
@@ -619,7 +686,7 @@ static void date_first_losses(struct wi_rb_streams *r)
 			lose(r, s, WI_LOST_MARK, NULL);
 		}
 		if (!s->dead && s->type == WI_EV_LOST)
-			s->ts_ns = s->last_ns = first;
+			s->ts_ns = first;
 	}
 }
 
@@ -650,27 +717,53 @@ static bool prime(struct wi_rb_streams *r, struct wi_err *err)
 	return true;
 }
 
-static void set_who(struct wi_rb_streams *r)
+static enum usual usual_of(const struct wi_evfmt_set *f, uint32_t type)
 {
+	bool usual_common = f->common_flags.kind != WI_FK_ABSENT && f->common_flags.offset == 2 &&
+			    f->common_preempt.kind != WI_FK_ABSENT && f->common_preempt.offset == 3 &&
+			    f->common_pid.offset == 4;
+
+	if (type >= WI_NR_EVENT_TYPES || !usual_common || !f->fmt[type].usual)
+		return UNUSUAL;
+	switch (type) {
+	case WI_EV_SCHED_SWITCH:
+		return USUAL_SWITCH;
+	case WI_EV_SCHED_WAKING:
+	case WI_EV_SCHED_WAKEUP:
+	case WI_EV_SCHED_WAKEUP_NEW:
+		return USUAL_WAKEUP;
+	case WI_EV_SCHED_MIGRATE_TASK:
+		return USUAL_MIGRATE;
+	default:
+		return UNUSUAL;
+	}
+}
+
+static void set_rules(struct wi_rb_streams *r)
+{
+	static const uint8_t special[] = { WI_SLOT_HIDDEN, WI_SLOT_OTHER, WI_EV_MARKER, WI_EV_SCHED_PROCESS_EXEC,
+					   WI_EV_HRTIMER_START };
 	const struct wi_evfmt_set *f = r->cfg.formats;
 	const struct wi_evfmt *sw = &f->fmt[WI_EV_SCHED_SWITCH];
 
-	for (uint32_t slot = 0; slot <= WI_SLOT_HIDDEN; slot++) {
-		r->who[slot].was = r->who[slot].next = f->common_pid.offset;
-		r->who[slot].need = r->common_len;
-	}
-	r->special = 1u << WI_SLOT_HIDDEN | 1u << WI_SLOT_OTHER | WI_EV_BIT(MARKER) | WI_EV_BIT(SCHED_PROCESS_EXEC) |
-		     WI_EV_BIT(HRTIMER_START);
+	for (uint32_t slot = 0; slot <= WI_SLOT_HIDDEN; slot++)
+		r->rule[slot] = (struct slot_rule){ .was = f->common_pid.offset,
+						    .next = f->common_pid.offset,
+						    .need = r->common_len,
+						    .leaving = WI_CHAIN_UNKNOWN,
+						    .usual = (uint8_t)usual_of(f, slot) };
+	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
+		r->rule[special[i]].need = RECORD_MAX;
+
+	struct slot_rule *rule = &r->rule[WI_EV_SCHED_SWITCH];
 	if (sw->f[1].kind == WI_FK_U4 && sw->f[5].kind == WI_FK_U4) {
-		r->who[WI_EV_SCHED_SWITCH].was = sw->f[1].offset;
-		r->who[WI_EV_SCHED_SWITCH].next = sw->f[5].offset;
-		r->who[WI_EV_SCHED_SWITCH].need = sw->min_len;
+		rule->was = sw->f[1].offset;
+		rule->next = sw->f[5].offset;
+		rule->need = sw->min_len;
+		rule->leaving = 0;
 	} else {
-		r->special |= WI_EV_BIT(SCHED_SWITCH);
+		rule->need = RECORD_MAX;
 	}
-	r->usual_common = f->common_flags.kind != WI_FK_ABSENT && f->common_flags.offset == 2 &&
-			  f->common_preempt.kind != WI_FK_ABSENT && f->common_preempt.offset == 3 &&
-			  f->common_pid.offset == 4;
 }
 
 struct wi_rb_streams *wi_rb_streams_open(const struct wi_rb_streams_cfg *cfg, struct wi_err *err)
@@ -686,15 +779,15 @@ struct wi_rb_streams *wi_rb_streams_open(const struct wi_rb_streams_cfg *cfg, st
 	r->type_off = f->common_type.offset;
 	r->pid_off = f->common_pid.offset;
 	r->common_len = f->common_len;
-	r->names.names = cfg->names;
-	set_who(r);
+	wi_evfmt_names_init(&r->names, cfg->names);
+	set_rules(r);
 	r->swap = f->swap;
 	r->plain_clock = !cfg->clock->mult && !cfg->clock->nr_shift;
 	r->clock_offset = cfg->clock->offset_ns;
 	r->latest = cfg->clock->end ? cfg->clock->end + END_MARGIN : UINT64_MAX;
 	r->arena_bytes = ARENA_BYTES > cfg->layout->page_bytes ? ARENA_BYTES : cfg->layout->page_bytes;
 	r->arena = malloc(r->arena_bytes);
-	r->s = calloc(cfg->nr_streams ? cfg->nr_streams : 1, sizeof(*r->s));
+	r->s = aligned_alloc(64, (cfg->nr_streams ? cfg->nr_streams : 1ul) * sizeof(*r->s));
 	r->merge_ready = wi_merge_init(&r->merge, cfg->nr_streams ? cfg->nr_streams : 1);
 	if (!r->arena || !r->s || !r->merge_ready)
 		goto nomem;
