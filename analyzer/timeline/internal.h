@@ -83,6 +83,7 @@ struct wi_timeline {
 	struct task *free_tasks;
 	uint32_t next_task_id, nr_task_slots;
 
+	struct wi_wakeup blank;	   /* of which nothing is known yet: copied faster than written field by field */
 	struct open_wakeup **open; /* by slot */
 	uint32_t nr_slots;
 	uint32_t *free_slot;
@@ -125,6 +126,7 @@ void tl_task_rename_pid(struct wi_timeline *tl, struct task *t, int32_t pid);
 void tl_tasks_free(struct wi_timeline *tl);
 
 /* wakeups.c */
+void tl_wakeups_init(struct wi_timeline *tl);
 struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const struct wi_event *ev, const struct wi_placement *p);
 void tl_wakeups_of_gone(struct wi_timeline *tl, struct task *t); /* decides and closes all that wait for t */
 void tl_decide_due(struct wi_timeline *tl, uint64_t until_ns); /* all decisions with instant <= until_ns */

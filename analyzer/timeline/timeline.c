@@ -211,6 +211,7 @@ struct wi_timeline *wi_timeline_new(const struct wi_timeline_opts *opts, const s
 	tl->topo = opts->topology;
 	tl->nr_cpus = opts->topology->nr_cpus;
 	tl->words = opts->topology->nr_words;
+	tl_wakeups_init(tl);
 	tl->due_ns = UINT64_MAX;
 	tl->start_ns = opts->start_ns > s->window_start_ns ? opts->start_ns : s->window_start_ns;
 	if (opts->start_ns && opts->start_ns < s->window_start_ns) /* asked for: the user's word holds */

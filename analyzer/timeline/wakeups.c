@@ -113,6 +113,49 @@ static bool proved_blocked(const struct wi_timeline *tl, const struct task *t, u
 	return prev->kind == WI_CPU_IDLE || !t->unknown_since_ns || prev->last_idle_ns > t->unknown_since_ns;
 }
 
+void tl_wakeups_init(struct wi_timeline *tl)
+{
+	tl->blank = (struct wi_wakeup){
+		.pub = { .size = sizeof(tl->blank.pub),
+			 .wake_flags = WAKEIF_WF_TTWU,
+			 .wake_flags_known = WAKEIF_WF_TTWU | WAKEIF_WF_FORK | WAKEIF_WF_EXEC,
+			 .slept_ns = UINT64_MAX,
+			 .class_ = WAKEIF_UNKNOWN /* until it is decided */ },
+		.enq_ns = WI_TIME_UNKNOWN,
+		.run_ns = WI_TIME_UNKNOWN,
+		.run_cpu = WI_CPU_NONE,
+		.run_after_pid = -1,
+	};
+}
+
+/* What the record, its placement and the wakee's state before it say. */
+static void begin(const struct wi_timeline *tl, struct open_wakeup *o, struct task *t, const struct wi_event *ev, uint32_t prev_cpu)
+{
+	const struct wi_placement *p = &o->placement;
+	struct wi_wakeup *w = &o->w;
+	uint32_t slot = w->slot;
+
+	*w = tl->blank;
+	w->slot = slot;
+	w->wakee = &t->pub;
+	w->next_waker_record_ns = p->next_waker_record_ns;
+	w->chosen_cpu = p->chosen_cpu;
+	w->chosen_source = p->source;
+	w->enq_record_cpu = p->enq_record_cpu;
+	w->pub.now_ns = p->dec_ns;
+	w->pub.wake_ns = ev->ts_ns;
+	w->pub.pid = t->pub.pid;
+	w->pub.prio = ev->wk.prio;
+	w->pub.policy = t->pub.policy;
+	w->pub.prev_cpu = prev_cpu;
+	if (t->pub.state == WI_TASK_BLOCKED && t->pub.blocked_ns != WI_TIME_UNKNOWN)
+		w->pub.slept_ns = ev->ts_ns - t->pub.blocked_ns;
+	w->pub.allowed = t->pub.allowed;
+	w->pub.allowed_source = t->pub.allowed_source;
+	w->pub.waker_stalled = p->stalled;
+	w->pub.wakee_task = t->pub.slot;
+}
+
 struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const struct wi_event *ev, const struct wi_placement *p)
 {
 	struct open_wakeup *o = slot_take(tl);
@@ -124,7 +167,6 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 		wi_err_nomem(tl->err);
 		return NULL;
 	}
-	bool blocked = t->pub.state == WI_TASK_BLOCKED && t->pub.blocked_ns != WI_TIME_UNKNOWN;
 	uint32_t prev_cpu = ev->type == WI_EV_SCHED_WAKING ? (uint32_t)ev->wk.target_cpu : t->pub.cpu;
 
 	o->state_at_wake = t->pub.state;
@@ -132,35 +174,9 @@ struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const
 		o->state_at_wake = WI_TASK_BLOCKED;
 	o->decided = o->pending = o->enqueued = o->duplicate = false;
 	o->blocked_ns_at_wake = t->pub.blocked_ns;
-	o->w = (struct wi_wakeup){
-		.pub = { .size = sizeof(o->w.pub),
-			 .now_ns = p->dec_ns,
-			 .wake_ns = ev->ts_ns,
-			 .pid = t->pub.pid,
-			 .prio = ev->wk.prio,
-			 .policy = t->pub.policy,
-			 .prev_cpu = prev_cpu,
-			 .wake_flags = WAKEIF_WF_TTWU,
-			 .wake_flags_known = WAKEIF_WF_TTWU | WAKEIF_WF_FORK | WAKEIF_WF_EXEC,
-			 .slept_ns = blocked ? ev->ts_ns - t->pub.blocked_ns : UINT64_MAX,
-			 .allowed = t->pub.allowed,
-			 .allowed_source = t->pub.allowed_source,
-			 .class_ = WAKEIF_UNKNOWN, /* until it is decided */
-			 .waker_stalled = p->stalled,
-			 .wakee_task = t->pub.slot },
-		.slot = o->w.slot,
-		.wakee = &t->pub,
-		.next_waker_record_ns = p->next_waker_record_ns,
-		.enq_ns = WI_TIME_UNKNOWN,
-		.run_ns = WI_TIME_UNKNOWN,
-		.chosen_cpu = p->chosen_cpu,
-		.chosen_source = p->source,
-		.enq_record_cpu = p->enq_record_cpu,
-		.run_cpu = WI_CPU_NONE,
-		.run_after_pid = -1,
-		.was_running = t->pub.state == WI_TASK_RUNNING && (p->by_migrate || (p->switched_out && p->source == WI_CHOSEN_WAKEUP)),
-		.in_window = ev->ts_ns >= tl->start_ns && ev->ts_ns <= tl->stop_ns,
-	};
+	begin(tl, o, t, ev, prev_cpu);
+	o->w.was_running = t->pub.state == WI_TASK_RUNNING && (p->by_migrate || (p->switched_out && p->source == WI_CHOSEN_WAKEUP));
+	o->w.in_window = ev->ts_ns >= tl->start_ns && ev->ts_ns <= tl->stop_ns;
 	describe_waker(tl, &o->w, ev);
 	return o;
 }
