@@ -119,7 +119,7 @@ void m_idle_fini(struct wi_metrics *m)
 
 static void cstate_leave(uint64_t now_ns, struct m_cstate_cpu *c)
 {
-	uint64_t ns = m_elapsed(&c->since_ns, now_ns);
+	uint64_t ns = m_take_ns(&c->since_ns, now_ns);
 
 	if (c->current != NONE)
 		c->item[c->current].ns += ns;
@@ -131,7 +131,7 @@ void m_idle_kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c,
 	uint32_t busy = (kind == WI_CPU_BUSY) - (uint32_t)(c->kind == WI_CPU_BUSY);
 	uint32_t unknown = (kind == WI_CPU_UNKNOWN) - (uint32_t)(c->kind == WI_CPU_UNKNOWN);
 
-	c->kind_ns[c->kind] += m_elapsed(&c->kind_since_ns, now_ns);
+	c->kind_ns[c->kind] += m_take_ns(&c->kind_since_ns, now_ns);
 	for (struct m_idle_group **at = c->idle_group; *at; at++) {
 		struct m_idle_group *g = *at;
 
@@ -140,7 +140,7 @@ void m_idle_kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c,
 		uint8_t state = g->nr_busy ? WI_CPU_BUSY : g->nr_unknown ? WI_CPU_UNKNOWN : WI_CPU_IDLE;
 		if (state == g->state)
 			continue;
-		g->ns[g->state] += m_elapsed(&g->since_ns, now_ns);
+		g->ns[g->state] += m_take_ns(&g->since_ns, now_ns);
 		g->state = state;
 	}
 	if (kind == WI_CPU_UNKNOWN && m->idle.cstate)
@@ -218,7 +218,7 @@ static bool finish_cpus(struct wi_metrics *m, struct wi_idle_table *t, uint64_t 
 		if (!m_online(&m->lay, c))
 			continue;
 		struct m_cpu *cpu = &m->cpu[c];
-		cpu->kind_ns[cpu->kind] += m_elapsed(&cpu->kind_since_ns, end_ns);
+		cpu->kind_ns[cpu->kind] += m_take_ns(&cpu->kind_since_ns, end_ns);
 		snprintf(number, sizeof(number), "%u", c);
 		const uint64_t *ns = cpu->kind_ns;
 		t->row[t->nr] =
@@ -259,7 +259,7 @@ static bool finish_table(struct wi_metrics *m, int table, struct wi_idle_table *
 		online_of_group(m, table, g, span);
 		if (wi_mask_empty(span, words))
 			continue; /* all its CPUs are offline */
-		ig->ns[ig->state] += m_elapsed(&ig->since_ns, end_ns);
+		ig->ns[ig->state] += m_take_ns(&ig->since_ns, end_ns);
 		t->row[t->nr] = (struct wi_idle_row){ g, m_cpu_list(span, NULL, words), ig->ns[WI_CPU_IDLE],
 						      ig->ns[WI_CPU_BUSY], ig->ns[WI_CPU_UNKNOWN] };
 		ok = t->row[t->nr++].cpus != NULL;

@@ -9,167 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/base/cpumask.h"
+#include "analyzer/metrics/hist.h"
+#include "analyzer/metrics/layout.h"
 #include "analyzer/metrics/metrics.h"
+#include "analyzer/metrics/tasktab.h"
+#include "analyzer/metrics/waste.h"
 
-#define NONE UINT32_MAX
-#define m_rare __attribute__((noinline, cold)) /* off the path of most events */
-
-/* ---- layout.c: the topology as the metrics need it ---- */
-
-/* One partition of the CPUs; scopes with the same partition share it. */
-struct m_level {
-	enum wakeif_scope scope; /* the nearest scope that it stands for */
-	uint32_t nr_groups;
-	const uint32_t *group; /* by CPU */
-	const wakeif_word *const *span;
-	bool trivial; /* no group has two online CPUs */
-};
-
-struct m_layout {
-	const struct wakeif_topology *topo;
-	uint32_t nr_cpus, words;
-	wakeif_word *candidates; /* online, not isolated */
-	uint32_t nr_levels, level_of[WAKEIF_NR_SCOPES];
-	struct m_level level[WAKEIF_NR_SCOPES];
-	uint32_t nr_cores;
-	uint32_t *core_threads; /* by core: online CPUs */
-	uint32_t *core_first;	/* by core: index of its first online CPU in core_cpu */
-	uint32_t *core_cpu;	/* online CPUs, core by core */
-	uint32_t *thread;	/* by CPU: index within its core */
-	uint32_t max_threads;
-	uint8_t *distance; /* of CPUs a, b at a * nr_cpus + b; NULL on machines too large for it */
-};
-
-bool m_layout_init(struct m_layout *l, const struct wakeif_topology *topo);
-void m_layout_fini(struct m_layout *l);
-enum wi_distance m_distance_of(const struct wakeif_topology *t, uint32_t a, uint32_t b);
-/* "0-3,8" of mask & also (also may be NULL); malloced, NULL: out of memory. */
-char *m_cpu_list(const wakeif_word *mask, const wakeif_word *also, uint32_t words);
-
-static inline bool m_online(const struct m_layout *l, uint32_t cpu)
-{
-	return wi_mask_test(l->topo->online, cpu);
-}
-
-static inline enum wi_distance m_distance(const struct m_layout *l, uint32_t a, uint32_t b)
-{
-	if (a >= l->nr_cpus || b >= l->nr_cpus)
-		return WI_DIST_UNKNOWN;
-	return l->distance ? (enum wi_distance)l->distance[a * l->nr_cpus + b] : m_distance_of(l->topo, a, b);
-}
+/* ---- one open wakeup, by its slot ---- */
 
 /* CPU of the waker; NONE where an interrupt on the target's CPU stands for it (rule 16). */
 static inline uint32_t m_waker_cpu(const struct wi_wakeup *w)
 {
 	return w->only_wakeup && w->pub.waker_pid < 0 ? NONE : w->pub.waker_cpu;
 }
-
-static inline bool m_same_llc(const struct wakeif_topology *t, uint32_t a, uint32_t b)
-{
-	return t->group[WAKEIF_LLC][a] == t->group[WAKEIF_LLC][b];
-}
-
-/* ---- tasktab.c: what the metrics keep of a living task, at wi_task.observer ---- */
-
-struct m_cpu;
-
-/* Places of m_task.share_ns: run time by what the siblings did. */
-enum m_share { SHARE_CORUN, SHARE_ALONE, SHARE_UNKNOWN, NR_SHARES };
-
-/* The least and the greatest of some values; zeroed: none. One comparison tells whether a value changes either. */
-struct m_extent {
-	uint64_t min_ns;
-	uint64_t range_ns; /* greatest - least + 1; 0 none. Durations are less than 2^64 - 1 */
-};
-
-static inline bool m_extent_holds(const struct m_extent *e, uint64_t ns)
-{
-	return ns - e->min_ns < e->range_ns;
-}
-
-m_rare void m_extent_add(struct m_extent *e, uint64_t ns); /* hist.c */
-
-static inline uint64_t m_extent_max(const struct m_extent *e)
-{
-	return e->min_ns + (e->range_ns - 1);
-}
-
-#define M_RECENT_FIRST 16u
-#define M_RECENT_MAX 1024u
-
-/* By cache line: what a wait, a switch, and the end of a wakeup touch. */
-struct m_task {
-	const struct wi_task *task;
-	/* idle_while_waiting.c */
-	struct m_cpu *wait_cpu;		     /* NULL: does not wait, or is not counted */
-	struct m_task *wait_next, **wait_at; /* wait_at: what points at it, in the list of wait_cpu */
-	int32_t pid;			     /* pid, comm: when it began to wait, or took a new name */
-	uint32_t comm;
-	uint64_t wait_since_ns;
-	uint64_t wait_join_ns; /* when it joined the queue of queue_cpu */
-	uint64_t wait_left_ns; /* when it left it; WI_TIME_UNKNOWN: it has not, or it ran since. Taken up again at the
-				* same instant it was moved */
-	/* Where its affinity mask was when it was asked, never followed. NULL: not yet, or not since its name changed,
-	 * with which an inferred mask can change. */
-	const wakeif_word *mask_allowed;
-	uint32_t mask;	 /* number of the mask */
-	bool covers_all; /* the mask covers all candidates */
-	/* smt.c */
-	bool group_known;
-	uint32_t nr_threads; /* threads on which it is current: one, or more when clocks disagree */
-	uint64_t share_ns[NR_SHARES];
-	/* affine.c, longest.c */
-	uint32_t bounce;    /* first of its watches; NONE */
-	uint32_t hops;	    /* where it waited before, in the same wait; NONE */
-	uint32_t queue_cpu; /* where it waits, or waited last, counted or not; NONE */
-	uint32_t group;
-	/* latency.c */
-	struct m_recent {
-		struct m_extent extent; /* of all latencies */
-		uint64_t sum_ns;
-		uint16_t *index; /* buckets */
-		uint32_t nr, cap;
-	} recent; /* latencies that are not yet in `latency` */
-	uint64_t wakeups, queue_wait_ns;
-	struct wi_chist latency;
-	uint32_t group_comm;
-	struct m_task *next_free;
-};
-
-#define TASKS_PER_BLOCK 64u
-
-struct m_tasktab {
-	struct m_task **block; /* their addresses stay */
-	uint32_t nr_blocks, cap_blocks;
-	struct m_task *free;
-};
-
-void m_tasktab_fini(struct m_tasktab *t);
-m_rare struct m_task *m_task_add(struct m_tasktab *t, const struct wi_task *task); /* NULL: out of memory */
-void m_task_del(struct m_tasktab *t, struct m_task *task);
-/* What is recent goes into the task's histogram. All of these: false: out of memory. */
-bool m_task_settle(struct m_task *t);
-m_rare bool m_task_recent_room(struct m_task *t);
-
-/*
- * Latencies of one task come one by one, and its buckets are rarely in the cache: they are counted many at once.
- * index: wi_hist_index(ns).
- */
-static inline bool m_task_add_latency(struct m_task *t, uint64_t ns, uint32_t index)
-{
-	struct m_recent *r = &t->recent;
-
-	if (r->nr == r->cap && !m_task_recent_room(t))
-		return false;
-	r->index[r->nr++] = (uint16_t)index;
-	r->sum_ns += ns;
-	if (!m_extent_holds(&r->extent, ns))
-		m_extent_add(&r->extent, ns);
-	return true;
-}
-
-/* ---- one open wakeup, by its slot ---- */
 
 struct m_watch {      /* on a missed CPU: when does it first stop being idle? */
 	uint32_t cpu; /* NONE: none */
@@ -192,20 +44,6 @@ struct m_wake {
 	uint32_t ran_comm, comm; /* comm: the wakee's at the decision */
 	struct m_watch watch[NR_WATCHES];
 };
-
-/* ---- hist.c: a histogram while it is filled: half the size of struct wi_hist ---- */
-
-struct m_hist {
-	uint32_t *bucket;
-	uint64_t sum_ns;
-	struct m_extent extent;
-	uint32_t nr;	      /* buckets allocated: at least up to the greatest value's */
-	struct wi_hist *full; /* what was counted before a bucket was full; NULL */
-};
-
-m_rare bool m_hist_add_slowly(struct m_hist *h, uint64_t ns, uint32_t index);
-bool m_hist_move(struct m_hist *h, struct wi_hist *into); /* adds it to into, and empties it */
-void m_hist_fini(struct m_hist *h);
 
 /* ---- parts ---- */
 
@@ -234,103 +72,6 @@ struct m_missed {
 	wakeif_word *scratch_cand;
 	bool sched_idle_rule; /* the kernel is new enough */
 	bool sched_idle_seen; /* and a task of this policy was seen */
-};
-
-struct m_mask_count {
-	uint32_t mask, nr;
-};
-
-struct m_mask_bag { /* which restricted masks wait here, and how often */
-	struct m_mask_count *item;
-	uint32_t nr, cap;
-};
-
-/*
- * Waiting tasks, CPUs with waiting tasks, and those of them that run another task, in one word: what changes together
- * is added in one go. Tasks take 30 bits (memory ends before), CPUs 17 bits.
- */
-typedef uint64_t m_waiting;
-
-#define M_WAITING_TASK 1ull
-#define M_WAITING_CPU (1ull << 30)
-#define M_WAITING_BEHIND (1ull << 47)
-
-static inline uint32_t m_waiting_tasks(m_waiting w)
-{
-	return (uint32_t)(w & (M_WAITING_CPU - 1));
-}
-
-static inline uint32_t m_waiting_cpus(m_waiting w)
-{
-	return (uint32_t)(w >> 30 & 0x1ffff);
-}
-
-static inline bool m_waiting_behind(m_waiting w)
-{
-	return w >= M_WAITING_BEHIND;
-}
-
-struct m_waste_group {
-	struct m_waste_level *level;
-	m_waiting waiting;
-	uint32_t nr_idle; /* idle candidates */
-	uint32_t pairs, cpu_pairs;
-	uint32_t nr_restricted;	 /* waiting tasks whose affinity does not cover the group's candidates */
-	uint32_t number;	 /* of the group at its level */
-	bool to_match;		 /* is in m_waste.to_match */
-	bool behind;		 /* one of its pairs has a task that waits on a CPU that runs another one */
-	uint64_t pairs_ended_ns; /* when pairs last went to 0; valid while it is 0 */
-	struct m_mask_bag restricted;
-};
-
-/*
- * An episode is a time in which a level has pairs. It is over when time goes on without pairs: it may end and go on at
- * one instant.
- */
-struct m_waste_level {
-	const struct m_level *in_layout;
-	struct m_waste_group *group;
-	uint64_t pairs, cpu_pairs, nr_behind; /* sums over groups */
-	/*
-	 * Their integrals over time, but for what follows from the end: a rise by n at t counts n x (end - t). Modulo
-	 * 2^64, as is the sum at the end.
-	 */
-	uint64_t pairs_ns, cpu_pairs_ns;
-	uint64_t episode_ns;	   /* start of the latest; WI_TIME_UNKNOWN: there was none */
-	uint64_t episode_ended_ns; /* valid while pairs is 0 */
-	struct wi_waste r;
-};
-
-struct m_left { /* what ceased at the present instant, for the names of an episode that it ends */
-	uint64_t since_ns;
-	int32_t pid;		  /* WI_PID_NONE: an idle CPU */
-	uint32_t comm, cpu, mask; /* mask: number of the task's */
-};
-
-struct m_mask {
-	wakeif_word *words;
-	bool covers_all;
-};
-
-struct m_waste {
-	struct m_waste_level level[WAKEIF_NR_SCOPES];
-	struct m_mask *mask;
-	uint32_t nr_masks, cap_masks;
-	uint32_t *mask_hash; /* number + 1 */
-	uint32_t mask_hash_mask;
-	wakeif_word *restricted_cpus; /* CPUs with a waiting task whose mask does not cover the machine */
-	wakeif_word *idle;	      /* idle candidates */
-	bool unsettled;		      /* one of the following has to be worked off before time goes on */
-	struct m_waste_group **to_match;
-	uint32_t nr_to_match;
-	/* An episode that ends after this instant may be the longest of its level: its names will be asked for. */
-	uint64_t names_from_ns;
-	struct m_left *left;
-	uint32_t nr_left, cap_left;
-	/* matching.c: scratch */
-	uint32_t *parent_of, *queue, *owner_of;
-	wakeif_word *seen, *adjacent;
-	uint32_t cap_adjacent;
 };
 
 struct m_pair_slot {  /* two threads of a core */
@@ -607,21 +348,6 @@ static inline const struct m_core *m_core_of(const struct wi_metrics *m, const s
 	return c->core ? c->core : k < m->lay.nr_cores ? &m->smt.core[k] : NULL;
 }
 
-/* idle_while_waiting.c, matching.c */
-bool m_waste_init(struct wi_metrics *m);
-void m_waste_fini(struct wi_metrics *m);
-void m_waste_settle(struct wi_metrics *m); /* works off what changed at m->now_ns, before time goes on */
-m_rare void m_waste_kind_changed(struct wi_metrics *m, struct m_cpu *c);	  /* where tasks go on waiting */
-m_rare void m_waste_cpu_known(struct wi_metrics *m, struct m_cpu *c, bool known); /* c->kind is still the old one */
-void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool idle);
-void m_waste_wait_begin(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t, bool moved);
-void m_waste_wait_end(struct wi_metrics *m, struct m_task *t);
-bool m_waste_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
-bool m_mask_covers(const struct wi_metrics *m, const wakeif_word *mask, const wakeif_word *span);
-void m_match_group(struct wi_metrics *m, const struct m_waste_group *group, uint32_t *pairs, uint32_t *cpu_pairs);
-bool m_match_init(struct wi_metrics *m);
-void m_match_fini(struct wi_metrics *m);
-
 /* smt.c, smt_pairs.c */
 bool m_smt_init(struct wi_metrics *m);
 void m_smt_start(struct wi_metrics *m, uint64_t start_ns);
@@ -671,19 +397,11 @@ m_rare bool m_filter_match(struct wi_metrics *m, const struct wi_wakeup *w); /* 
 /* results.c: id of the same text in another table; WI_NAME_NONE when out of memory (ok is then cleared) */
 uint32_t m_name_copy(struct wi_names *to, const struct wi_names *from, uint32_t id, bool *ok);
 
-/*
- * Adds to a histogram; out of memory is remembered and reported at finish. index: wi_hist_index(ns), for one ns in
- * many.
- */
+/* Adds to a histogram; out of memory is remembered and reported at finish. index: wi_hist_index(ns). */
 static inline void m_hist_add_at(struct wi_metrics *m, struct m_hist *h, uint64_t ns, uint32_t index)
 {
-	if (!m_extent_holds(&h->extent, ns) || h->bucket[index] == UINT32_MAX) {
-		if (!m_hist_add_slowly(h, ns, index))
-			m->failed = true;
-		return;
-	}
-	h->bucket[index]++;
-	h->sum_ns += ns;
+	if (!m_hist_count(h, ns, index))
+		m->failed = true;
 }
 
 static inline void m_hist_add(struct wi_metrics *m, struct m_hist *h, uint64_t ns)
@@ -691,8 +409,8 @@ static inline void m_hist_add(struct wi_metrics *m, struct m_hist *h, uint64_t n
 	m_hist_add_at(m, h, ns, wi_hist_index(ns));
 }
 
-/* Part of (from, to] that lies in the window; start_ns is from or the window's start, never later than to. */
-static inline uint64_t m_elapsed(uint64_t *since_ns, uint64_t now_ns)
+/* Time from *since_ns, which moves on to now_ns. It starts at the window's start: what is before counts nothing. */
+static inline uint64_t m_take_ns(uint64_t *since_ns, uint64_t now_ns)
 {
 	if (now_ns <= *since_ns)
 		return 0;

@@ -173,7 +173,7 @@ uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct
 
 static inline void account_thread(struct m_cpu *c, uint64_t now_ns)
 {
-	uint64_t ns = m_elapsed(&c->share_since_ns, now_ns);
+	uint64_t ns = m_take_ns(&c->share_since_ns, now_ns);
 
 	if (c->task)
 		c->task->share_ns[c->core->share] += ns;
@@ -181,7 +181,7 @@ static inline void account_thread(struct m_cpu *c, uint64_t now_ns)
 
 static inline void account_core(struct m_core *core, uint64_t now_ns)
 {
-	uint64_t ns = m_elapsed(&core->since_ns, now_ns);
+	uint64_t ns = m_take_ns(&core->since_ns, now_ns);
 
 	*(core->nr_unknown ? &core->unknown_ns : &core->busy_ns[core->nr_busy]) += ns;
 }
@@ -205,7 +205,7 @@ static inline void update_pair(struct wi_metrics *m, uint64_t now_ns, struct m_p
 
 	if (!on && !p->on)
 		return;
-	uint64_t ns = m_elapsed(&p->since_ns, now_ns);
+	uint64_t ns = m_take_ns(&p->since_ns, now_ns);
 	if (p->on)
 		p->ns += ns;
 	p->on = on;
@@ -245,7 +245,7 @@ static void corun_changed(struct m_core *core, uint64_t now_ns, bool corun, bool
 		if (min == g->min)
 			continue;
 		struct m_corun_level *lv = g->level;
-		lv->ns += lv->sum * m_elapsed(&lv->since_ns, now_ns);
+		lv->ns += lv->sum * m_take_ns(&lv->since_ns, now_ns);
 		lv->sum += (uint64_t)min - g->min;
 		g->min = min;
 	}
@@ -384,7 +384,7 @@ bool m_smt_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns)
 			account_thread(core->thread[i], end_ns);
 		for (uint32_t i = 0; i < nr_pair_slots(core->nr_threads); i++) {
 			if (core->slot[i].on)
-				core->slot[i].ns += m_elapsed(&core->slot[i].since_ns, end_ns);
+				core->slot[i].ns += m_take_ns(&core->slot[i].since_ns, end_ns);
 			slot_hold(m, &core->slot[i], 0);
 		}
 	}
@@ -394,7 +394,7 @@ bool m_smt_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns)
 	for (int i = 0; i < WI_NR_WIDE; i++) {
 		struct m_corun_level *lv = &m->smt.level[m->lay.level_of[wi_wide_scope((enum wi_wide_scope)i)]];
 
-		lv->ns += lv->sum * m_elapsed(&lv->since_ns, end_ns);
+		lv->ns += lv->sum * m_take_ns(&lv->since_ns, end_ns);
 		r->smt.avoidable_corun_ns[i] = lv->ns;
 	}
 	r->smt.pairs_folded_ns = m->smt.folded_ns;
