@@ -18,6 +18,7 @@
 #include <hwloc.h>
 
 #include "analyzer/base/cpumask.h"
+#include "analyzer/base/kernel.h"
 #include "analyzer/topology/sysinfo.h"
 #include "analyzer/topology/tasks.h"
 #include "tests/unit/share.h"
@@ -550,9 +551,9 @@ static void corpus_facts(void **state)
 		int sis_util, hz;
 		const char *setting, *value;
 	} cases[] = {
-		{ "61-smt8-idle", "6.1.0-57-amd64", 6001, 1, 250, "latency_ns", "24000000" },
-		{ "612-smt8-idle", "6.12.117+deb12-amd64", 6012, 1, 250, "base_slice_ns", "2800000" },
-		{ "61rt-smt8-schbench-none", "6.1.0-57-rt-amd64", 6001, 1, 250, "nr_migrate", "8" },
+		{ "61-smt8-idle", "6.1.0-57-amd64", WI_KERNEL(6, 1), 1, 250, "latency_ns", "24000000" },
+		{ "612-smt8-idle", "6.12.117+deb12-amd64", WI_KERNEL(6, 12), 1, 250, "base_slice_ns", "2800000" },
+		{ "61rt-smt8-schbench-none", "6.1.0-57-rt-amd64", WI_KERNEL(6, 1), 1, 250, "nr_migrate", "8" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
