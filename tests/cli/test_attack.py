@@ -45,7 +45,8 @@ class Attack(Cli):
         path = self.write(name, data) if data is not None else None
         argv = [WAKEIF, *(args or ("report", "--json")), "-q", *([path] if path else [])]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            got = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.dir, preexec_fn=limits, timeout=120).returncode
+            got = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.dir, preexec_fn=limits, timeout=120,
+                                 env=dict(os.environ, LSAN_OPTIONS=os.environ.get("LSAN_OPTIONS", "") + ":print_suppressions=0")).returncode
             out.seek(0)
             err.seek(0)
             stdout, stderr = out.read(), err.read().decode("utf-8", "surrogateescape")
