@@ -25,14 +25,13 @@ struct llc {
 	uint32_t prev; /* the value before */
 	uint32_t nr_busy;
 	bool known;
-	bool due; /* balanced in this jiffy */
+	uint32_t last_due; /* CPU that was the last to compute the budget in this pass; UINT32_MAX none */
 };
 
 struct wi_scan_budget {
 	const struct wakeif_topology *topo;
 	struct wi_scan_budget_host host;
 	uint32_t hz;
-	bool any_due;
 	uint32_t nr_idle, nr_known, nr_counted; /* CPUs */
 	struct cpu *cpu;
 	struct llc *llc;
@@ -68,6 +67,7 @@ static void init_llc(struct wi_scan_budget *b, uint32_t g)
 	struct llc *l = &b->llc[g];
 	uint32_t first;
 
+	l->last_due = UINT32_MAX;
 	l->span = topo->span[WAKEIF_LLC][g];
 	first = wi_mask_next(l->span, topo->nr_words, 0);
 	if (first >= topo->nr_cpus)
@@ -188,7 +188,7 @@ static void update(struct wi_scan_budget *b, struct llc *l)
 	l->known = true;
 }
 
-/* Balances c's LLC domain if that is due; who may balance computes the budget. */
+/* Balances c's LLC domain if that is due; who may balance is to compute the budget. */
 static void balance(struct wi_scan_budget *b, uint32_t c, uint64_t jiffy)
 {
 	struct cpu *cpu = &b->cpu[c];
@@ -208,21 +208,10 @@ static void balance(struct wi_scan_budget *b, uint32_t c, uint64_t jiffy)
 	if (cpu->last_balance && jiffy < cpu->last_balance + wait)
 		return;
 	if (may_balance(b, c))
-		b->llc[cpu->llc].due = b->any_due = true;
+		b->llc[cpu->llc].last_due = c;
 	cpu->last_balance = jiffy;
 	if (cpu->interval_ms < 2 * weight)
 		cpu->interval_ms *= 2;
-}
-
-/* Once an LLC and jiffy, however many CPUs were due: the last one's value remains. */
-static void update_all(struct wi_scan_budget *b)
-{
-	for (uint32_t g = 0; g < b->topo->nr_groups[WAKEIF_LLC]; g++) {
-		if (b->llc[g].due)
-			update(b, &b->llc[g]);
-		b->llc[g].due = false;
-	}
-	b->any_due = false;
 }
 
 /* A tick that finds the CPU busy counts it as such; the first that finds it idle is its last, and balances it. */
@@ -239,15 +228,29 @@ static bool tick(struct wi_scan_budget *b, uint32_t c, uint64_t jiffy, uint64_t 
 	return !cpu->idle && (cpu->nr >= 2 || (cpu->llc != UINT32_MAX && b->llc[cpu->llc].nr_busy > 1));
 }
 
+/* The budget is that of the last CPU that computes it: idle CPUs that come after it are not yet brought up to date
+ * then. */
+static void compute_at(struct wi_scan_budget *b, uint32_t c)
+{
+	struct llc *l = b->cpu[c].llc == UINT32_MAX ? NULL : &b->llc[b->cpu[c].llc];
+
+	if (!l || l->last_due != c)
+		return;
+	update(b, l);
+	l->last_due = UINT32_MAX;
+}
+
 /* On behalf of the CPUs whose tick is off. */
 static void balance_idle(struct wi_scan_budget *b, uint64_t jiffy, uint64_t now_ns)
 {
-	for (uint32_t c = 0; c < b->topo->nr_cpus; c++) {
-		if (!b->cpu[c].known || !is_idle(&b->cpu[c]))
-			continue;
-		b->host.decay(b->host.ctx, c, now_ns);
-		balance(b, c, jiffy);
-	}
+	for (uint32_t c = 0; c < b->topo->nr_cpus; c++)
+		if (b->cpu[c].known && is_idle(&b->cpu[c]))
+			balance(b, c, jiffy);
+	for (uint32_t c = 0; c < b->topo->nr_cpus; c++)
+		if (b->cpu[c].known && is_idle(&b->cpu[c])) {
+			b->host.decay(b->host.ctx, c, now_ns);
+			compute_at(b, c);
+		}
 }
 
 void wi_scan_budget_tick(struct wi_scan_budget *b, uint64_t jiffy, uint64_t now_ns)
@@ -259,10 +262,10 @@ void wi_scan_budget_tick(struct wi_scan_budget *b, uint64_t jiffy, uint64_t now_
 	for (uint32_t c = 0; c < b->topo->nr_cpus; c++)
 		if (b->cpu[c].known && tick(b, c, jiffy, now_ns))
 			kick = true;
+	for (uint32_t c = 0; c < b->topo->nr_cpus; c++)
+		compute_at(b, c);
 	if (kick && b->nr_idle)
 		balance_idle(b, jiffy, now_ns);
-	if (b->any_due)
-		update_all(b);
 }
 
 uint32_t wi_scan_budget_get(const struct wi_scan_budget *b, uint32_t llc, uint32_t *min, uint32_t *max)

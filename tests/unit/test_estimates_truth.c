@@ -347,7 +347,8 @@ static void compare(struct run *r, const struct truth *t, const struct wakeif_wa
 					     r->topo->llc_size[w->waker_cpu]) == t->wide);
 	if (t->has_eff)
 		if (t->has_eff)
-			count(&f->weight, load_says_waker(r, w, t->sync) == (t->this_eff < t->prev_eff));
+			count(&f->weight,
+			      load_says_waker(r, w, t->sync) == ((int64_t)t->this_eff < (int64_t)t->prev_eff));
 }
 
 static void shadow_happened(struct run *r, const struct wakeif_happening *h)
@@ -681,11 +682,11 @@ static void against_the_kernel(void **state)
 		print("all 6.12", &all[1]);
 	}
 	if (!only && test_share_percent() == 100) {
-		at_least("load compare", &all[0].weight, 90);
-		at_least("nr_idle_scan", &all[0].budget, 81);
-		at_least("nr_idle_scan +-1", &all[0].budget1, 97);
+		at_least("load compare", &all[0].weight, 92);
+		at_least("nr_idle_scan", &all[0].budget, 84);
+		at_least("nr_idle_scan +-1", &all[0].budget1, 97.5);
 		at_least("idle state", &all[0].idle, 98.5);
-		at_least("wake_wide", &all[0].wide, 98.7);
+		at_least("wake_wide", &all[0].wide, 99);
 		at_least("wake_wide on 6.12", &all[1].wide, 96); /* 88 with unknown counts taken as 0 */
 		assert_true(all[0].joined > 70000);
 		/* with the group's part of the root; without it the median is off by 1000 and more */
