@@ -276,6 +276,99 @@ static struct scan scan_llc(const struct fair *f, const struct wakeif_domain *d,
 	return s;
 }
 
+/* May the idle mask be read as a whole, with nobody to be told of single tests? */
+static bool by_mask(const struct fair *f, const wakeif_word *span)
+{
+	const struct wi_fair_inputs *in = f->in;
+
+	if (in->ask->idle || (in->trace && !f->quiet) || f->k->cache)
+		return false;
+	for (uint32_t i = 0; in->unknown && i < f->m->nr_words; i++)
+		if (in->unknown[i] & span[i])
+			return false;
+	return true;
+}
+
+/* One walk of scan_by_mask(); done CPUs were looked at before. Position of the first idle CPU of all, or UINT32_MAX. */
+static uint32_t walk_by_mask(const struct fair *f, const wakeif_word *cpus, uint32_t from, uint32_t *done,
+			     uint32_t *found)
+{
+	uint32_t words = f->m->nr_words, steps;
+	wakeif_word *hits = f->m->scratch + 3 * words;
+
+	for (uint32_t i = 0; i < words; i++)
+		hits[i] = cpus[i] & (f->in->idle[i] | (f->sidle ? f->sidle[i] : 0));
+	*found = fair_first_hit(cpus, hits, words, from, &steps);
+	*done += steps;
+	return *found != WAKEIF_CPU_NONE ? *done : UINT32_MAX;
+}
+
+/* scan_llc() for an idle CPU, on whole masks: the CPU that is met first is found if the budget reaches it. */
+static void scan_by_mask(const struct fair *f, const struct wakeif_domain *d, uint32_t target, uint32_t budget,
+			 uint32_t min, uint32_t max, struct scan *s)
+{
+	struct wi_fair_machine *m = f->m;
+	uint32_t words = m->nr_words, from = f->k->from_target ? target : target + 1, done = 0, at = UINT32_MAX,
+		 cpu = WAKEIF_CPU_NONE;
+	wakeif_word *cpus = m->scratch, *part = m->scratch + words;
+
+	for (uint32_t i = 0; i < words; i++)
+		cpus[i] = d->span[i] & f->in->allowed[i];
+	if (f->k->cluster_scan && m->clusters && m->cluster[target]) {
+		const wakeif_word *cluster = m->cluster[target]->span;
+
+		for (uint32_t i = 0; i < words; i++) {
+			part[i] = cpus[i] & cluster[i];
+			cpus[i] &= ~cluster[i];
+		}
+		at = walk_by_mask(f, part, from, &done, &cpu);
+		s->rule = WAKEIF_RULE_CLUSTER;
+	}
+	if (at == UINT32_MAX) {
+		at = walk_by_mask(f, cpus, from, &done, &cpu);
+		s->rule = WAKEIF_RULE_IDLE_CPU;
+	}
+	f->r->examined += done < budget ? done : budget;
+	f->r->budget_matters |= (at <= min) != (at <= budget) || (at <= max) != (at <= budget);
+	if (at != UINT32_MAX && at <= budget)
+		s->found = cpu;
+	else
+		s->rule = done > budget ? WAKEIF_RULE_BUDGET : WAKEIF_RULE_NONE_IDLE;
+}
+
+/*
+ * scan_llc() for an idle core on machines of one word. Siblings are tested in ascending order; once an idle CPU is
+ * known a busy one ends the look at a core.
+ */
+static void core_by_mask(const struct fair *f, const struct wakeif_domain *d, uint32_t target, struct scan *s)
+{
+	uint32_t from = f->k->from_target ? target : target + 1;
+	uint64_t idle = f->in->idle[0], left = d->span[0] & f->in->allowed[0], behind = from < 64 ? ~0ull << from : 0;
+
+	s->rule = WAKEIF_RULE_NONE_IDLE;
+	while (left) {
+		uint32_t c = (uint32_t)__builtin_ctzll(left & behind ? left & behind : left);
+		uint64_t core = f->m->core[c][0], busy = core & ~idle, usable = core & idle & left, last = 0;
+
+		if (busy && s->found != WAKEIF_CPU_NONE)
+			last = busy;
+		else if (busy && usable)
+			last = busy & (~0ull << __builtin_ctzll(usable));
+		f->r->examined += (uint32_t)__builtin_popcountll(last ? core & (last ^ (last - 1)) : core);
+		if (!busy) {
+			s->found = c;
+			s->rule = WAKEIF_RULE_IDLE_CORE;
+			return;
+		}
+		if (s->found == WAKEIF_CPU_NONE && usable) {
+			s->found = (uint32_t)__builtin_ctzll(usable);
+			s->rule = WAKEIF_RULE_CORE_NONE;
+		}
+		left &= ~core;
+	}
+	s->clears = true;
+}
+
 /* The same search with another budget, leaving no traces of it. */
 static uint32_t scan_instead(const struct fair *f, const struct wakeif_domain *d, bool want_core, uint32_t target,
 			     uint32_t budget)
@@ -288,14 +381,32 @@ static uint32_t scan_instead(const struct fair *f, const struct wakeif_domain *d
 	return budget ? scan_llc(&g, d, want_core, target, budget).found : WAKEIF_CPU_NONE;
 }
 
-static struct scan search(const struct fair *f, const struct wakeif_domain *d, bool want_core, uint32_t target)
+static bool no_sidle_in(const struct fair *f, const wakeif_word *span)
+{
+	return !f->sidle || !(f->sidle[0] & span[0]);
+}
+
+/* Budgets min and max instead of the one in use: a search that is slow because of it is run again. */
+static void try_budgets(const struct fair *f, const struct wakeif_domain *d, bool want_core, uint32_t target,
+			uint32_t budget, uint32_t min, uint32_t max, uint32_t found)
+{
+	/* Less can only lose what was found; more can only find what was not. */
+	bool lost = found != WAKEIF_CPU_NONE && min < budget && (!want_core || !min);
+	bool more = found == WAKEIF_CPU_NONE && max > budget && (!want_core || !budget);
+
+	if (lost || more)
+		f->r->budget_matters |= scan_instead(f, d, want_core, target, lost ? min : max) != found;
+}
+
+static void search(const struct fair *f, const struct wakeif_domain *d, bool want_core, uint32_t target, struct scan *s)
 {
 	const struct wi_fair_ask *ask = f->in->ask;
 	uint32_t budget = UINT32_MAX, min = UINT32_MAX, max = UINT32_MAX;
-	struct scan s = { .found = WAKEIF_CPU_NONE, .rule = WAKEIF_RULE_BUDGET_ZERO };
+	bool util = f->k->budget == WI_FAIR_BUDGET_UTIL, masks = by_mask(f, d->span);
 
-	if (f->k->budget == WI_FAIR_BUDGET_UTIL) {
-		budget = min = max = 0;
+	*s = (struct scan){ .found = WAKEIF_CPU_NONE, .rule = WAKEIF_RULE_BUDGET_ZERO };
+	if (util) {
+		min = max = 0;
 		budget = ask->scan_budget(ask->ctx, target, &min, &max);
 	} else if (f->k->budget == WI_FAIR_BUDGET_PROP && !want_core && ask->prop_budget) {
 		uint32_t nr = ask->prop_budget(ask->ctx, target);
@@ -304,16 +415,20 @@ static struct scan search(const struct fair *f, const struct wakeif_domain *d, b
 	}
 	if (budget != UINT32_MAX)
 		fair_step(f, WI_FAIR_STEP_BUDGET, 0, target, budget);
-	if (budget || f->k->budget != WI_FAIR_BUDGET_UTIL)
-		s = scan_llc(f, d, want_core, target, budget);
-	if (!ask->idle && (min < budget || max > budget)) {
-		/* Less can only lose what was found; more can only find what was not. */
-		if (s.found != WAKEIF_CPU_NONE ? min < budget && (!want_core || !min)
-					       : max > budget && (!want_core || !budget))
-			f->r->budget_matters |= scan_instead(f, d, want_core, target,
-							     s.found != WAKEIF_CPU_NONE ? min : max) != s.found;
+	if (masks && !want_core) {
+		scan_by_mask(f, d, target, budget, min, max, s);
+		if (!budget && util)
+			s->rule = WAKEIF_RULE_BUDGET_ZERO;
+		return;
 	}
-	return s;
+	if (budget || !util) {
+		if (masks && f->m->nr_words == 1 && no_sidle_in(f, d->span) && !(f->k->cluster_scan && f->m->clusters))
+			core_by_mask(f, d, target, s);
+		else
+			*s = scan_llc(f, d, want_core, target, budget);
+	}
+	if (!ask->idle)
+		try_budgets(f, d, want_core, target, budget, min, max, s->found);
 }
 
 /* The other LLCs of the node (c5214e13ad60, never released). */
@@ -338,7 +453,9 @@ static uint32_t search_node(const struct fair *f, const struct wakeif_domain *ll
 			left[i] &= ~d->span[i];
 		uint32_t first = f->m->llc_id[c];
 		bool cores = f->m->smt && f->in->ask->idle_cores && f->in->ask->idle_cores(f->in->ask->ctx, first);
-		struct scan s = search(f, d, cores, first);
+		struct scan s;
+
+		search(f, d, cores, first, &s);
 
 		if (s.clears && f->in->cleared)
 			wi_mask_set(f->in->cleared, first);
@@ -522,7 +639,9 @@ static uint32_t idle_sibling(const struct fair *f, uint32_t prev, uint32_t targe
 			}
 		}
 	}
-	struct scan s = search(f, d, cores, target);
+	struct scan s;
+
+	search(f, d, cores, target, &s);
 
 	f->r->clears_idle_cores = s.clears;
 	if (s.found != WAKEIF_CPU_NONE)
@@ -552,70 +671,139 @@ static bool meet_on_waker(const struct fair *f)
 	return in->mutual && !in->waker_flips && !in->wakee_flips;
 }
 
-static uint32_t select_cpu(const struct fair *f)
+static bool sync_filtered(const struct fair *f)
 {
-	const struct wi_fair_inputs *in = f->in;
+	return f->in->waker_exiting && !f->k->sync_exiting;
+}
+
+/* The innermost domain of the waker's CPU that lets wake_affine choose between it and the previous one; NULL none. */
+static const struct wakeif_domain *affine_domain(const struct fair *f)
+{
 	const struct wakeif_topology *t = f->m->topology;
-	uint32_t w = in->waker_cpu, p = in->prev_cpu, target = p, level = UINT32_MAX;
-	bool wakeup = in->flags & WAKEIF_WF_TTWU, want = false;
-	bool filtered = in->waker_exiting && !f->k->sync_exiting;
-	bool sync = (in->flags & WAKEIF_WF_SYNC) && !filtered;
+	uint32_t w = f->in->waker_cpu;
 
-	if (wakeup) {
-		bool may = wi_mask_test(in->allowed, w);
-
-		if (f->k->current_cpu && (in->flags & WI_FAIR_WF_CURRENT_CPU) && may)
-			return answer(f, w, WAKEIF_RULE_WAKER);
-		if (may && meet_on_waker(f))
-			return answer(f, w, WAKEIF_RULE_ON_CURRENT);
-		f->r->wide = wide(f);
-		if (!may)
-			fair_step(f, WI_FAIR_STEP_WAKER_FORBIDDEN, 0, w, 0);
-		f->r->wanted_affine = want = !f->r->wide && may;
-		if (w != p)
-			f->r->affine = want ? WAKEIF_AFFINE_NO_DOMAIN : WAKEIF_AFFINE_WIDE;
-	}
 	for (uint32_t i = 0; i < t->nr_domains[w]; i++) {
 		const struct wakeif_domain *d = &t->domains[w][i];
 
-		if (want && (d->flags & WAKEIF_SD_WAKE_AFFINE) && wi_mask_test(d->span, p)) {
-			if (w != p)
-				target = wake_affine(f, d, sync);
-			level = UINT32_MAX;
-			break;
-		}
-		if (d->flags & in->flags & SD_FLAGS)
+		if ((d->flags & WAKEIF_SD_WAKE_AFFINE) && wi_mask_test(d->span, f->in->prev_cpu))
+			return d;
+	}
+	return NULL;
+}
+
+/* Index of the outermost domain, of those that follow one another from the innermost on, with the flag of fork or exec.
+ */
+static uint32_t slow_level(const struct fair *f, bool want)
+{
+	const struct wakeif_topology *t = f->m->topology;
+	uint32_t w = f->in->waker_cpu, level = UINT32_MAX;
+
+	for (uint32_t i = 0; i < t->nr_domains[w]; i++) {
+		if (t->domains[w][i].flags & f->in->flags & SD_FLAGS)
 			level = i;
 		else if (!want)
 			break;
 	}
-	if (level != UINT32_MAX) {
-		uint32_t c = wi_fair_idlest_cpu(in, f->r, level, w);
+	return level;
+}
 
-		return answer(f, c, WAKEIF_RULE_SLOW);
-	}
-	if (!wakeup)
-		return answer(f, target, WAKEIF_RULE_STAY);
+static uint32_t select_wakeup(const struct fair *f)
+{
+	const struct wi_fair_inputs *in = f->in;
+	uint32_t w = in->waker_cpu, p = in->prev_cpu, target = p;
+	bool filtered = sync_filtered(f), sync = (in->flags & WAKEIF_WF_SYNC) && !filtered,
+	     may = wi_mask_test(in->allowed, w);
+	const struct wakeif_domain *d = NULL;
+
+	if (f->k->current_cpu && (in->flags & WI_FAIR_WF_CURRENT_CPU) && may)
+		return answer(f, w, WAKEIF_RULE_WAKER);
+	if (may && meet_on_waker(f))
+		return answer(f, w, WAKEIF_RULE_ON_CURRENT);
+	f->r->wide = wide(f);
+	if (!may)
+		fair_step(f, WI_FAIR_STEP_WAKER_FORBIDDEN, 0, w, 0);
+	f->r->wanted_affine = !f->r->wide && may;
+	if (f->r->wanted_affine)
+		d = affine_domain(f);
+	if (w != p)
+		f->r->affine = f->r->wanted_affine ? WAKEIF_AFFINE_NO_DOMAIN : WAKEIF_AFFINE_WIDE;
+	if (d && w != p)
+		target = wake_affine(f, d, sync);
+	f->r->sync_looked_at &= !filtered;
+	/* No domain of an ordinary kernel balances at wakeup: the slow path is for those that do. */
+	uint32_t level = d ? UINT32_MAX : slow_level(f, f->r->wanted_affine);
+
+	if (level != UINT32_MAX)
+		return answer(f, wi_fair_idlest_cpu(in, f->r, level, w), WAKEIF_RULE_SLOW);
 	if (f->k->sync == WI_FAIR_SYNC_VAGIN && target == w && in->cpu[w].nr_running == 1) {
 		f->r->sync_looked_at |= !filtered;
 		if (sync)
 			return answer(f, w, WAKEIF_RULE_WAKE_SYNC);
 	}
-	idle_sibling(f, p, target);
-	f->r->sync_looked_at &= !filtered;
-	return f->r->cpu;
+	return idle_sibling(f, p, target);
 }
 
-struct wi_fair_result wi_fair_select(const struct wi_fair_inputs *in)
+static uint32_t select_cpu(const struct fair *f)
+{
+	const struct wi_fair_inputs *in = f->in;
+
+	if (in->flags & WAKEIF_WF_TTWU)
+		return select_wakeup(f);
+	uint32_t level = slow_level(f, false);
+
+	if (level != UINT32_MAX)
+		return answer(f, wi_fair_idlest_cpu(in, f->r, level, in->waker_cpu), WAKEIF_RULE_SLOW);
+	return answer(f, in->prev_cpu, WAKEIF_RULE_STAY);
+}
+
+static struct fair begin(const struct wi_fair_inputs *in, struct wi_fair_result *r)
 {
 	const struct wi_fair_knobs *k = in->knobs;
-	struct wi_fair_result r = { .cpu = in->prev_cpu, .target = WAKEIF_CPU_NONE };
-	struct fair f = { .in = in, .m = in->machine, .k = k, .r = &r };
+	struct fair f = { .in = in, .m = in->machine, .k = k, .r = r };
 
 	if (k->sidle != WI_FAIR_SIDLE_NONE && !(k->sidle == WI_FAIR_SIDLE_TIP2026 && in->wakee_idle_policy))
 		f.sidle = in->sidle;
 	if (in->machine->asymmetric && in->wakee != WAKEIF_TASK_NONE)
 		f.util = in->ask->task_util(in->ask->ctx, in->wakee);
+	return f;
+}
+
+void wi_fair_decide(const struct wi_fair_inputs *in, struct wi_fair_result *r)
+{
+	struct fair f = begin(in, r);
+
+	*r = (struct wi_fair_result){ .cpu = in->prev_cpu, .target = WAKEIF_CPU_NONE };
 	select_cpu(&f);
-	return r;
+}
+
+uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, const struct wi_fair_result *r)
+{
+	struct wi_fair_result other = { .cpu = in->prev_cpu, .target = WAKEIF_CPU_NONE };
+	struct fair f = begin(in, &other);
+	bool sync = in->flags & WAKEIF_WF_SYNC;
+	uint32_t target;
+
+	if (!r->sync_looked_at)
+		return r->cpu;
+	f.quiet = true;
+	if (f.k->sync != WI_FAIR_SYNC_OFF) {
+		struct wi_fair_inputs turned = *in;
+
+		turned.flags ^= WAKEIF_WF_SYNC;
+		turned.cleared = NULL;
+		f.in = &turned;
+		return select_cpu(&f);
+	}
+	/* Not sync and the waker alone on its CPU: sync would have chosen that before anything else. */
+	if (!sync && f.k->wa_idle && queued_on_waker(&f) == 1 && r->affine != WAKEIF_AFFINE_IDLE_WAKER)
+		target = in->waker_cpu;
+	else
+		target = wake_affine(&f, affine_domain(&f), !sync);
+	if (target == r->target)
+		return r->cpu;
+	struct wi_fair_inputs plain = *in;
+
+	plain.cleared = NULL;
+	f.in = &plain;
+	return idle_sibling(&f, in->prev_cpu, target);
 }

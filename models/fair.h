@@ -253,7 +253,18 @@ struct wi_fair_result {
 };
 
 /* A wakeup (flags WAKEIF_WF_TTWU), fork or exec. Does not change what in points to but for machine->scratch. */
-struct wi_fair_result wi_fair_select(const struct wi_fair_inputs *in);
+void wi_fair_decide(const struct wi_fair_inputs *in, struct wi_fair_result *r);
+
+static inline struct wi_fair_result wi_fair_select(const struct wi_fair_inputs *in)
+{
+	struct wi_fair_result r;
+
+	wi_fair_decide(in, &r);
+	return r;
+}
+
+/* The answer had WF_SYNC been the other way round; r: that of wi_fair_select() for the same inputs. */
+uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, const struct wi_fair_result *r);
 
 /* Slow path alone: idlest CPU from `from` on, in the domain at index `level` of its list. */
 uint32_t wi_fair_idlest_cpu(const struct wi_fair_inputs *in, struct wi_fair_result *r, uint32_t level, uint32_t from);

@@ -4,6 +4,7 @@
 #define WI_MODELS_FAIR_PRIV_H
 
 #include "analyzer/base/cpumask.h"
+#include "models/cpuset.h"
 #include "models/fair.h"
 
 /* One run of a decision. */
@@ -82,6 +83,38 @@ static inline uint32_t fair_wrap_next(struct fair_wrap *w, const wakeif_word *se
 static inline struct fair_wrap fair_wrap(uint32_t from)
 {
 	return from ? (struct fair_wrap){ from, from, false } : (struct fair_wrap){ UINT32_MAX, 0, true };
+}
+
+/*
+ * Where a walk of `set` from `from` on, wrapping, first meets a CPU of hits (a subset): *steps is the number of CPUs
+ * looked at, that one included; WAKEIF_CPU_NONE: it meets none, *steps is all of them.
+ */
+static inline uint32_t fair_first_hit(const wakeif_word *set, const wakeif_word *hits, uint32_t words, uint32_t from,
+				      uint32_t *steps)
+{
+	if (words == 1) {
+		uint32_t by = from & 63;
+		uint64_t s = by ? set[0] >> by | set[0] << (64 - by) : set[0],
+			 h = by ? hits[0] >> by | hits[0] << (64 - by) : hits[0];
+
+		if (from > 63) {
+			s = set[0];
+			h = hits[0];
+			by = 0;
+		}
+		if (!h) {
+			*steps = (uint32_t)__builtin_popcountll(s);
+			return WAKEIF_CPU_NONE;
+		}
+		uint32_t at = (uint32_t)__builtin_ctzll(h);
+
+		*steps = (uint32_t)__builtin_popcountll(s & (h ^ (h - 1)));
+		return (at + by) & 63;
+	}
+	uint32_t c = wi_mask_first_from(hits, hits, words, from);
+
+	*steps = c == WAKEIF_CPU_NONE ? wi_mask_weight(set, words) : wi_mask_steps(set, words, from, c);
+	return c;
 }
 
 static inline bool fair_fits(uint64_t util, uint32_t capacity)

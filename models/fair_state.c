@@ -551,15 +551,8 @@ bool wi_fair_state_select(struct wi_fair_state *s, const struct wakeif_wakeup *w
 	}
 	if (s->in.cleared)
 		memset(s->cleared, 0, s->nr_words * sizeof(*s->cleared));
-	s->r = wi_fair_select(&s->in);
-	other_sync = s->r.cpu;
-	if (s->r.sync_looked_at) {
-		struct wi_fair_inputs in = s->in;
-
-		in.flags ^= WAKEIF_WF_SYNC;
-		in.cleared = NULL;
-		other_sync = wi_fair_select(&in).cpu;
-	}
+	wi_fair_decide(&s->in, &s->r);
+	other_sync = wi_fair_other_sync(&s->in, &s->r);
 	tell(&s->r, other_sync, choice);
 	s->last.task = NONE;
 	if (w->class_ == WAKEIF_SELECT) {

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "models/fair_priv.h"
 #include "tests/unit/fair_fixture.h"
 #include "tests/unit/share.h"
 
@@ -491,9 +492,11 @@ static void generated_states(void **state)
 					assert_true(f.allowed >> r.cpu & 1);
 				if (f.knobs.budget == WI_FAIR_BUDGET_UTIL && !f.knobs.sis_node && !f.knobs.cache)
 					check_budget(&f, &r);
+				uint32_t other = wi_fair_other_sync(&f.in, &r);
+
 				f.in.flags ^= WAKEIF_WF_SYNC;
-				if (wi_fair_select(&f.in).cpu != r.cpu)
-					assert_true(r.sync_looked_at);
+				assert_int_equal(wi_fair_select(&f.in).cpu, other);
+				assert_true(other == r.cpu || r.sync_looked_at);
 				f.in.flags = draw(2) ? WAKEIF_WF_FORK : WAKEIF_WF_EXEC;
 				f.in.waker_cpu = f.in.prev_cpu;
 				r = wi_fair_select(&f.in);
@@ -647,26 +650,57 @@ static void steps(void **state)
 
 	(void)state;
 	lot = 4;
-	ff_machine(&f, 'P');
-	for (size_t k = 0; k < sizeof(kernels) / sizeof(*kernels); k++) {
-		ff_kernel(&f, kernels[k]);
-		for (unsigned i = 0; i < test_share(100); i++) {
-			struct listener l = { 0 };
+	for (const char *m = "PSCN"; *m; m++) {
+		ff_machine(&f, *m);
+		for (size_t k = 0; k < sizeof(kernels) / sizeof(*kernels); k++) {
+			ff_kernel(&f, kernels[k]);
+			for (unsigned i = 0; i < test_share(100); i++) {
+				struct listener l = { 0 };
 
-			random_state(&f);
-			struct wi_fair_result quiet = wi_fair_select(&f.in);
+				random_state(&f);
+				struct wi_fair_result quiet = wi_fair_select(&f.in);
 
-			f.in.trace = listen;
-			f.in.trace_ctx = &l;
-			struct wi_fair_result r = wi_fair_select(&f.in);
+				f.in.trace = listen;
+				f.in.trace_ctx = &l;
+				struct wi_fair_result r = wi_fair_select(&f.in);
 
-			assert_true(same(&r, &quiet));
-			assert_int_equal(l.tests, r.examined);
-			assert_int_equal(l.answers, 1);
-			assert_int_equal(l.last, r.cpu);
+				assert_true(same(&r, &quiet));
+				assert_int_equal(l.tests, r.examined);
+				assert_int_equal(l.answers, 1);
+				assert_int_equal(l.last, r.cpu);
+			}
 		}
+		ff_fini(&f);
 	}
-	ff_fini(&f);
+}
+
+/* The walk on whole masks against one CPU after the other, on machines of one and of several words. */
+static void walks(void **state)
+{
+	(void)state;
+	lot = 5;
+	for (unsigned i = 0; i < test_share(4000); i++) {
+		uint32_t words = 1 + draw(3), nr = words * 64 - draw(63), from = draw(nr + 1), steps, expected = 0,
+			 hit = WAKEIF_CPU_NONE;
+		wakeif_word set[3] = { 0 }, hits[3] = { 0 };
+		uint32_t dense = 1 + draw(40);
+
+		for (uint32_t c = 0; c < nr; c++)
+			if (!draw(2)) {
+				wi_mask_set(set, c);
+				if (!draw(dense))
+					wi_mask_set(hits, c);
+			}
+		for (uint32_t k = 0; k < nr && hit == WAKEIF_CPU_NONE; k++) {
+			uint32_t c = (from + k) % nr;
+
+			expected += wi_mask_test(set, c);
+			if (wi_mask_test(hits, c))
+				hit = c;
+		}
+		assert_int_equal(fair_first_hit(set, hits, words, from, &steps), hit);
+		assert_int_equal(steps, expected);
+	}
 }
 
 int main(void)
@@ -677,6 +711,7 @@ int main(void)
 		cmocka_unit_test(older_kernels), cmocka_unit_test(proposals),	     cmocka_unit_test(capacity),
 		cmocka_unit_test(slow_path),	 cmocka_unit_test(generated_states), cmocka_unit_test(turned_machine),
 		cmocka_unit_test(reachable),	 cmocka_unit_test(doubts),	     cmocka_unit_test(steps),
+		cmocka_unit_test(walks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
