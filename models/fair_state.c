@@ -314,8 +314,15 @@ static void learn(struct wi_fair_state *s, const struct wakeif_happening *h)
 				    s->machine.topology->llc_size[s->last.waker], s->r.wide == (h->cpu == s->last.cpu));
 }
 
+/* What every event of a trace leads to, and nothing is remembered of unless lengths are kept. */
+#define ONLY_LENGTHS                                                                                                   \
+	(1u << WAKEIF_TASK_RUNS | 1u << WAKEIF_TASK_PREEMPTED | 1u << WAKEIF_TASK_SLEEPS | 1u << WAKEIF_TASK_LOST |    \
+	 1u << WAKEIF_TICK)
+
 void wi_fair_state_observe(struct wi_fair_state *s, const struct wakeif_happening *h)
 {
+	if (!s->lengths && (ONLY_LENGTHS >> h->type & 1))
+		return;
 	bool cpu_known = h->cpu < s->nr_cpus;
 
 	switch (h->type) {
