@@ -105,13 +105,66 @@ static bool affine_weight(const struct fair *f, const struct wakeif_domain *d, b
 	return f->k->weight_le ? here <= there : here < there;
 }
 
+static uint64_t load_of(const struct fair *f, uint32_t cpu)
+{
+	return f->in->ask->cpu_load(f->in->ask->ctx, cpu, false);
+}
+
+static uint64_t node_load(const struct fair *f, uint32_t cpu, uint64_t *capacity)
+{
+	const struct wakeif_topology *t = f->m->topology;
+	const wakeif_word *node = t->span[WAKEIF_NODE][t->group[WAKEIF_NODE][cpu]];
+	uint64_t load = 0;
+
+	*capacity = 0;
+	wi_mask_for_each (c, node, f->m->nr_words) {
+		if (!wi_mask_test(t->online, c))
+			continue;
+		load += load_of(f, c);
+		*capacity += t->capacity[c];
+	}
+	return load;
+}
+
+/*
+ * Before 4.14: the waker's CPU, or its node, gets the wakee when it is not more loaded with it than the other without;
+ * a sync waker's own load is left out. 4.13 pulls within an LLC whatever the loads are.
+ */
+static bool affine_old(const struct fair *f, const struct wakeif_domain *d, bool sync)
+{
+	const struct wi_fair_inputs *in = f->in;
+	uint64_t here_capacity = f->m->topology->capacity[in->waker_cpu], there_capacity = f->m->topology->capacity[in->prev_cpu];
+	bool shared = f->k->affine_idle == WI_FAIR_AFFINE_SHARED;
+	int64_t here, there, wakee;
+
+	if (shared && wi_fair_share(f->m, in->waker_cpu, in->prev_cpu))
+		return true;
+	f->r->sync_looked_at = f->r->weighed = true;
+	here = (int64_t)(shared ? node_load(f, in->waker_cpu, &here_capacity) : load_of(f, in->waker_cpu));
+	there = (int64_t)(shared ? node_load(f, in->prev_cpu, &there_capacity) : load_of(f, in->prev_cpu));
+	wakee = in->wakee != WAKEIF_TASK_NONE ? (int64_t)in->ask->task_load(in->ask->ctx, in->wakee) : 0;
+	if (sync && in->waker != WAKEIF_TASK_NONE)
+		here -= (int64_t)in->ask->task_load(in->ask->ctx, in->waker);
+	int64_t this_eff = 100 * (int64_t)there_capacity, prev_eff = (100 + ((int32_t)d->imbalance_pct - 100) / 2) * (int64_t)here_capacity;
+	if (here > 0) {
+		this_eff *= here + wakee;
+		prev_eff *= there;
+	}
+	f->r->this_eff = this_eff;
+	f->r->prev_eff = prev_eff;
+	fair_step(f, WI_FAIR_STEP_THIS_EFF, 0, in->waker_cpu, (uint64_t)this_eff);
+	fair_step(f, WI_FAIR_STEP_PREV_EFF, 0, in->prev_cpu, (uint64_t)prev_eff);
+	return in->ask->weight ? in->ask->weight(in->ask->ctx, this_eff, prev_eff) : this_eff <= prev_eff;
+}
+
 static uint32_t wake_affine(const struct fair *f, const struct wakeif_domain *d, bool sync)
 {
 	const struct wi_fair_inputs *in = f->in;
-	enum affine_answer a = f->k->wa_idle ? affine_idle(f, sync) : NO_OPINION;
+	bool old = f->k->affine_idle >= WI_FAIR_AFFINE_LOAD;
+	enum affine_answer a = f->k->wa_idle && !old ? affine_idle(f, sync) : NO_OPINION;
 
 	if (a == NO_OPINION) {
-		bool waker = f->k->wa_weight && affine_weight(f, d, sync);
+		bool waker = old ? affine_old(f, d, sync) : f->k->wa_weight && affine_weight(f, d, sync);
 
 		a = waker ? WAKER : PREV;
 		f->r->affine = waker ? WAKEIF_AFFINE_LOAD_WAKER : WAKEIF_AFFINE_LOAD_PREV;

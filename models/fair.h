@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The fair class's choice of a CPU, as a function of everything that the kernel looks at. No state of its own: what the
- * kernel would remember is told in the result, for the caller to keep. Kernels 4.14 .. 6.19 by knobs; the
+ * kernel would remember is told in the result, for the caller to keep. Kernels 4.8 .. 6.19 by knobs; the
  * slow path is that of 5.5 and later.
  *
  *   wi_fair_machine    what does not change: LLCs, cores, as the kernel's scheduling domains have them
@@ -73,7 +73,9 @@ enum wi_fair_affine_idle {
 	WI_FAIR_AFFINE_OR,    /* 4.14: waker's CPU idle, or sync and alone there */
 	WI_FAIR_AFFINE_CACHE, /* 4.16: an idle waker's CPU counts in the same LLC only, and yields to an idle previous
 				 CPU */
-	WI_FAIR_AFFINE_PREV   /* 5.11: at last, the previous CPU if it is idle */
+	WI_FAIR_AFFINE_PREV,  /* 5.11: at last, the previous CPU if it is idle */
+	WI_FAIR_AFFINE_LOAD,  /* 4.8: loads alone */
+	WI_FAIR_AFFINE_SHARED /* 4.13: the waker's CPU within an LLC, loads of the nodes beyond */
 };
 
 enum wi_fair_recent {
@@ -141,7 +143,7 @@ struct wi_fair_knobs {
 	uint32_t short_run_ns;		  /* SIS_CURRENT, SIS_SHORT: both tasks run less than this a time */
 };
 
-/* The knobs of a mainline kernel, version as major << 16 | minor << 8 (4.14 and later). */
+/* The knobs of a mainline kernel, version as major << 16 | minor << 8 (4.8 and later). */
 struct wi_fair_knobs wi_fair_knobs_of(uint32_t version);
 
 /*

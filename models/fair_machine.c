@@ -144,7 +144,8 @@ struct wi_fair_knobs wi_fair_knobs_of(uint32_t v)
 {
 	struct wi_fair_knobs k = { .wa_idle = true, .wa_weight = true, .wa_bias = true, .short_run_ns = 375000 };
 
-	k.affine_idle = v >= V(5, 11) ? WI_FAIR_AFFINE_PREV : v >= V(4, 16) ? WI_FAIR_AFFINE_CACHE : WI_FAIR_AFFINE_OR;
+	k.affine_idle = v >= V(5, 11) ? WI_FAIR_AFFINE_PREV : v >= V(4, 16) ? WI_FAIR_AFFINE_CACHE : v >= V(4, 14) ? WI_FAIR_AFFINE_OR
+			: v >= V(4, 13) ? WI_FAIR_AFFINE_SHARED : WI_FAIR_AFFINE_LOAD;
 	k.weight_le = v < V(4, 16);
 	k.sync_exiting = v < V(4, 16);
 	k.recent = v >= V(5, 15) ? WI_FAIR_RECENT_ALWAYS : v >= V(4, 16) ? WI_FAIR_RECENT_ON_HIT : WI_FAIR_RECENT_NONE;

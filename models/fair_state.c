@@ -104,6 +104,13 @@ static uint32_t scan_budget(void *ctx, uint32_t cpu, uint32_t *min, uint32_t *ma
 	return s->host->scan_budget(s->host->ctx, s->machine.topology->group[WAKEIF_LLC][cpu], min, max);
 }
 
+static uint32_t prop_budget(void *ctx, uint32_t cpu)
+{
+	const struct wi_fair_state *s = ctx;
+
+	return s->opt.prop_budget(s->opt.prop_ctx, cpu);
+}
+
 static bool idle_cores(void *ctx, uint32_t cpu)
 {
 	const struct wi_fair_state *s = ctx;
@@ -151,6 +158,7 @@ struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const st
 				       .task_load = task_load,
 				       .task_util = task_util,
 				       .scan_budget = scan_budget,
+				       .prop_budget = opts->prop_budget ? prop_budget : NULL,
 				       .idle_cores = idle_cores };
 	s->in = (struct wi_fair_inputs){ .machine = &s->machine,
 					 .knobs = &s->opt.knobs,

@@ -19,12 +19,22 @@ struct model_fixture {
 	struct wi_model_spec spec;
 	struct wakeif_host host;
 	void *model;
-	uint64_t load[SLOTS], runnable[SLOTS], ticked[SLOTS], avg_idle[SLOTS], overlap[SLOTS], flips[SLOTS], budget[SLOTS];
+	uint64_t load[SLOTS], task[SLOTS], util[SLOTS], runnable[SLOTS], ticked[SLOTS], avg_idle[SLOTS], overlap[SLOTS], flips[SLOTS], budget[SLOTS];
 };
 
 static uint64_t cpu_load(void *ctx, uint32_t cpu)
 {
 	return ((struct model_fixture *)ctx)->load[cpu];
+}
+
+static uint64_t task_load(void *ctx, uint32_t slot)
+{
+	return ((struct model_fixture *)ctx)->task[slot];
+}
+
+static uint64_t cpu_util(void *ctx, uint32_t cpu)
+{
+	return ((struct model_fixture *)ctx)->util[cpu];
 }
 
 static uint64_t nothing(void *ctx, uint32_t which)
@@ -97,9 +107,9 @@ struct model_fixture *model_fixture_new(const struct wakeif_topology *topo, cons
 					.topology = topo,
 					.ctx = f,
 					.cpu_load = cpu_load,
-					.cpu_util = nothing,
+					.cpu_util = cpu_util,
 					.cpu_runnable = nothing,
-					.task_load = nothing,
+					.task_load = task_load,
 					.task_util = nothing,
 					.wakee_flips = flips,
 					.wakee_flips_reset = flips,
@@ -214,6 +224,10 @@ struct wakeif_choice model_fixture_ask(struct model_fixture *f, const char *stat
 			pairs(v, since);
 		else if (!strcmp(word, "load"))
 			pairs(v, f->load);
+		else if (!strcmp(word, "task"))
+			pairs(v, f->task);
+		else if (!strcmp(word, "util"))
+			pairs(v, f->util);
 		else if (!strcmp(word, "runnable"))
 			pairs(v, f->runnable);
 		else if (!strcmp(word, "ticked"))

@@ -6,7 +6,7 @@
  *   nr=CPU:N,... queued tasks (default: 0 where idle, else 1)   since=CPU:NS,... idle since
  *   prev=CPU waker=CPU pid=N waker_pid=N sync (known to be set) nosync (known to be clear) fork
  *   load=CPU:N,... (cpu_load, queue_weight) runnable=CPU:N,... ticked=CPU:N,... (old_cpu_load) avg_idle=CPU:NS,...
- *   overlap=SLOT:NS,... flips=SLOT:N,... wakee=SLOT by=SLOT budget=LLC:N,... (what the host's functions answer)
+ *   task=SLOT:N,... (task_load) util=CPU:N,... (cpu_util) overlap=SLOT:NS,... flips=SLOT:N,... wakee=SLOT by=SLOT budget=LLC:N,... (what the host's functions answer)
  */
 #ifndef MODEL_FIXTURE_H
 #define MODEL_FIXTURE_H
