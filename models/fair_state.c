@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyzer/base/cpumask.h"
-#include "models/flips_guess.h"
 
 #define NONE UINT32_MAX
 #define MIGRATION_COST_NS 500000u /* sysctl_sched_migration_cost: longer sleeps reserve no CPU (SIS_CACHE) */
@@ -34,14 +33,11 @@ struct wi_fair_state {
 	wakeif_word *usable;	 /* idle without the preempted vCPUs */
 	wakeif_word *cleared;
 	uint64_t *hot_until;
-	struct wi_flips_guess *guess; /* only when the recording kernel's choices are learned from */
-	uint32_t *slept;	      /* by CPU: slot that left it last */
+	uint32_t *slept; /* by CPU: slot that left it last */
 	bool began, failed, asked;
 	/* The latest decision, until what came of it is told. */
 	struct {
 		uint32_t task, prev, waker, cpu;
-		uint32_t waker_task, waker_flips, wakee_flips; /* counted since the recording began */
-		uint32_t other_wide_cpu;  /* the answer had wake_wide said the other thing; NONE: not looked at */
 		uint32_t other_cores_cpu; /* the answer under the other has_idle_cores; NONE: not looked at */
 		bool other_cores, other_clears;
 	} last;
@@ -144,10 +140,7 @@ struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const st
 	s->cleared = calloc(words, sizeof(*s->cleared));
 	s->hot_until = calloc(n, sizeof(*s->hot_until));
 	s->slept = calloc(n, sizeof(*s->slept));
-	if (opts->observed)
-		s->guess = wi_flips_guess_new(n);
-	if ((opts->observed && !s->guess) || !s->cores || !s->idle || !s->usable || !s->cleared || !s->hot_until ||
-	    !s->slept)
+	if (!s->cores || !s->idle || !s->usable || !s->cleared || !s->hot_until || !s->slept)
 		goto nomem;
 	for (uint32_t c = 0; c < n; c++)
 		s->slept[c] = NONE;
@@ -188,7 +181,6 @@ void wi_fair_state_free(struct wi_fair_state *s)
 	free(s->cleared);
 	free(s->hot_until);
 	free(s->slept);
-	wi_flips_guess_free(s->guess);
 	free(s);
 }
 
@@ -316,10 +308,6 @@ static void learn(struct wi_fair_state *s, const struct wakeif_happening *h)
 
 		s->cores[llc] = s->last.other_cores && !s->last.other_clears;
 	}
-	if (s->last.other_wide_cpu != NONE && s->last.other_wide_cpu != s->last.cpu &&
-	    (h->cpu == s->last.cpu || h->cpu == s->last.other_wide_cpu))
-		wi_flips_guess_vote(s->guess, s->last.waker_task, h->task, s->last.waker_flips, s->last.wakee_flips,
-				    s->machine.topology->llc_size[s->last.waker], s->r.wide == (h->cpu == s->last.cpu));
 }
 
 /* What every event of a trace leads to, and nothing is remembered of unless lengths are kept. */
@@ -353,7 +341,7 @@ void wi_fair_state_observe(struct wi_fair_state *s, const struct wakeif_happenin
 			s->recent[h->task] = h->other;
 		break;
 	case WAKEIF_TASK_BEGAN:
-		if (!room_for(s, h->task) || (s->guess && !wi_flips_guess_began(s->guess, h->task, h->other))) {
+		if (!room_for(s, h->task)) {
 			s->failed = true;
 			return;
 		}
@@ -416,11 +404,6 @@ static void fill_wakeup(struct wi_fair_state *s, const struct wakeif_wakeup *w)
 	in->wakee = w->wakee_task;
 	in->waker_flips = waker_known ? host->wakee_flips(host->ctx, w->waker_task) : 0;
 	in->wakee_flips = w->wakee_task != WAKEIF_TASK_NONE ? host->wakee_flips(host->ctx, w->wakee_task) : 0;
-	if (s->guess && w->class_ == WAKEIF_SELECT) {
-		wi_flips_guess_wakes(s->guess, w->waker_task, w->now_ns);
-		in->waker_flips += wi_flips_guess_extra(s->guess, w->waker_task);
-		in->wakee_flips += wi_flips_guess_extra(s->guess, w->wakee_task);
-	}
 	in->recent_cpu = w->wakee_task < s->nr_slots ? s->recent[w->wakee_task] : NONE;
 	in->waker_exiting = w->waker_exiting;
 	in->waker_pinned = w->waker_pinned;
@@ -495,36 +478,6 @@ static void other_cores(struct wi_fair_state *s)
 	s->last.other_clears = r.clears_idle_cores;
 }
 
-/* Loads that lie closer than by half are estimated too badly to blame wake_wide for an answer. */
-static bool loads_decided_closely(const struct wi_fair_result *r)
-{
-	int64_t apart = r->this_eff - r->prev_eff, most = r->this_eff > r->prev_eff ? r->this_eff : r->prev_eff;
-
-	return r->weighed && (apart < 0 ? -apart : apart) < most / 2;
-}
-
-/* The answer had wake_wide said the other thing. */
-static void other_wide(struct wi_fair_state *s, const struct wakeif_wakeup *w)
-{
-	struct wi_fair_inputs in = s->in;
-	uint32_t factor = s->machine.topology->llc_size[in.waker_cpu];
-
-	if (in.waker_cpu == in.prev_cpu || !wi_mask_test(in.allowed, in.waker_cpu) ||
-	    !wi_flips_guess_open(s->guess, w->waker_task, w->wakee_task))
-		return;
-	in.wakee_flips = s->r.wide ? 0 : factor;
-	in.waker_flips = s->r.wide ? 0 : factor * factor;
-	in.cleared = NULL;
-	struct wi_fair_result other = wi_fair_select(&in);
-
-	if (loads_decided_closely(s->r.wide ? &other : &s->r))
-		return;
-	s->last.other_wide_cpu = other.cpu;
-	s->last.waker_task = w->waker_task;
-	s->last.waker_flips = s->in.waker_flips - wi_flips_guess_extra(s->guess, w->waker_task);
-	s->last.wakee_flips = s->in.wakee_flips - wi_flips_guess_extra(s->guess, w->wakee_task);
-}
-
 static void tell(const struct wi_fair_result *r, uint32_t other_sync_cpu, struct wakeif_choice *c)
 {
 	c->cpu = r->cpu;
@@ -575,9 +528,7 @@ bool wi_fair_state_select(struct wi_fair_state *s, const struct wakeif_wakeup *w
 		s->last.prev = w->prev_cpu;
 		s->last.waker = w->waker_cpu;
 		s->last.cpu = s->r.cpu;
-		s->last.other_cores_cpu = s->last.other_wide_cpu = NONE;
-		if (s->guess)
-			other_wide(s, w);
+		s->last.other_cores_cpu = NONE;
 		if (s->opt.observed && s->r.asked_cores)
 			other_cores(s);
 	}

@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "analyzer/topology/topology.h"
-#include "models/flips_guess.h"
 #include "models/registry.h"
 #include "tests/unit/model_fixture.h"
 
@@ -216,44 +215,6 @@ static void reserved_cpus(void **state)
 	end(f);
 }
 
-/* Children of a task with 12 flips at the start; factor 8. Their counts since: waker 90.., wakee 0. */
-static void guessed_flips(void **state)
-{
-	struct wi_flips_guess *g = wi_flips_guess_new(2);
-
-	(void)state;
-	assert_true(wi_flips_guess_began(g, 5, UINT32_MAX));
-	assert_true(wi_flips_guess_began(g, 6, 5));
-	assert_true(wi_flips_guess_began(g, 7, 5));
-	assert_int_equal(wi_flips_guess_extra(g, 6), 0);
-	for (uint32_t f = 60; f < 120; f++) /* truth: 12 and f + 12: wide from f = 84 on */
-		wi_flips_guess_vote(g, 6, 7, f, 0, 8, f + 12 >= 96);
-	assert_int_equal(wi_flips_guess_extra(g, 6), 12);
-	assert_int_equal(wi_flips_guess_extra(g, 5), 12);
-	assert_int_equal(wi_flips_guess_extra(g, 1), 0); /* an idle task has its own beginning */
-	/* a waker's own halves a second after its first wakeup, and a child begins with what is left */
-	wi_flips_guess_wakes(g, 6, 5);
-	wi_flips_guess_wakes(g, 6, 1000000005);
-	assert_int_equal(wi_flips_guess_extra(g, 6), 12);
-	wi_flips_guess_wakes(g, 6, 1000000006);
-	assert_int_equal(wi_flips_guess_extra(g, 6), 6);
-	assert_int_equal(wi_flips_guess_extra(g, 7), 12);
-	assert_true(wi_flips_guess_began(g, 8, 6));
-	assert_int_equal(wi_flips_guess_extra(g, 8), 6);
-	/* one or two odd choices prove nothing */
-	assert_true(wi_flips_guess_began(g, 9, UINT32_MAX));
-	assert_true(wi_flips_guess_began(g, 10, 9));
-	wi_flips_guess_vote(g, 9, 10, 100, 0, 8, true);
-	assert_int_equal(wi_flips_guess_extra(g, 9), 0);
-	/* the slot of a task that is gone may be taken by another one, also by its own child */
-	for (uint32_t i = 0; i < 1000; i++) {
-		assert_true(wi_flips_guess_began(g, 11, i % 2 ? UINT32_MAX : 11));
-		assert_true(wi_flips_guess_began(g, 12, 11));
-	}
-	assert_int_equal(wi_flips_guess_extra(g, 7), 12);
-	wi_flips_guess_free(g);
-}
-
 static void kernels(void **state)
 {
 	static const struct {
@@ -279,9 +240,9 @@ static void kernels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recent),	 cmocka_unit_test(idle_cores),	  cmocka_unit_test(observed),
-		cmocka_unit_test(other_sync),	 cmocka_unit_test(parameters),	  cmocka_unit_test(short_tasks),
-		cmocka_unit_test(reserved_cpus), cmocka_unit_test(guessed_flips), cmocka_unit_test(kernels),
+		cmocka_unit_test(recent),	 cmocka_unit_test(idle_cores), cmocka_unit_test(observed),
+		cmocka_unit_test(other_sync),	 cmocka_unit_test(parameters), cmocka_unit_test(short_tasks),
+		cmocka_unit_test(reserved_cpus), cmocka_unit_test(kernels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
