@@ -39,6 +39,24 @@ def report(path, cpus):
     return [WAKEIF, "report", "-q", "--topology", FLAT[cpus], path]
 
 
+POLICIES = ("prev", "waker", "prev-idle", "idle-core-first", "llc-only", "pack", "least-loaded")
+
+
+def replay(path, cpus, command, *more):
+    return [WAKEIF, command, "-q", "--topology", FLAT[cpus], *more, path]
+
+
+def replays(path, cpus):
+    """The recording kernel's model alone, with one more, and with seven more."""
+    one = best(replay(path, cpus, "replay", "--sync", "never"))
+    line("wakeif replay, linux-6.1, fixed sync", EVENTS, one)
+    line("wakeif replay, linux-6.1, learned sync", EVENTS, best(replay(path, cpus, "replay")))
+    for what, models in (("oldest-idle", ("oldest-idle",)), ("linux-6.6", ("linux-6.6",)), ("seven policies", POLICIES)):
+        more = best(replay(path, cpus, "compare", "--sync", "never", *(a for m in models for a in ("-m", m))))
+        line("wakeif compare, linux-6.1 and " + what, EVENTS, more)
+        print("  %.2f x the time of linux-6.1 alone" % (more.cpu_s / one.cpu_s))
+
+
 def generate(folder, name, events, cpus, *more):
     path = os.path.join(folder, name)
     subprocess.run([os.path.join(O, "tests", "gen_bench"), "-o", path, "-e", str(events), "-c", str(cpus), *more], check=True, stdout=subprocess.DEVNULL)
@@ -73,6 +91,7 @@ def main():
         plain = best(report(path, 8))
         line("wakeif report", EVENTS, plain)
         peers(path, EVENTS, plain)
+        replays(path, 8)
         os.unlink(path)
 
         print("%d events, 8 CPUs, trace.dat v7, zstd" % EVENTS)
@@ -85,6 +104,7 @@ def main():
         print("%d events, 64 CPUs" % EVENTS)
         path = generate(folder, "wide.dat", EVENTS, 64, "-V", "6")
         line("wakeif report", EVENTS, best(report(path, 64)))
+        replays(path, 64)
         os.unlink(path)
 
         print("memory by size")
