@@ -7,11 +7,12 @@
 #include "analyzer/cmd_replay_opts.h"
 #include "analyzer/report/validate.h"
 
-enum { KEY_TRUTH = 0x200, KEY_NODECISION };
+enum { KEY_TRUTH = 0x200, KEY_NODECISION, KEY_TASKS };
 
 struct validate_cmd {
 	struct wi_replay_cmd r; /* first: the option groups take it */
 	const char *truth, *nodecision;
+	bool tasks_of_truth;
 	struct wi_validate *validate;
 	const struct wi_validate_results *results;
 };
@@ -19,6 +20,7 @@ struct validate_cmd {
 static const struct argp_option own_options[] = {
 	{ "truth", KEY_TRUTH, "FILE", 0, "the kernel's own decisions: decisions.tsv, plain or .zst", 3 },
 	{ "nodecision", KEY_NODECISION, "FILE", 0, "wakeups that came to no decision (default: nodecision.tsv or .zst beside the truth)", 3 },
+	{ "tasks-of-truth", KEY_TASKS, NULL, 0, "affinity and policy of tasks as the truth tells them, where no list of tasks was taken while they lived", 3 },
 	{ 0 },
 };
 
@@ -32,6 +34,9 @@ static error_t own_key(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_NODECISION:
 		c->nodecision = arg;
+		return 0;
+	case KEY_TASKS:
+		c->tasks_of_truth = true;
 		return 0;
 	case ARGP_KEY_END:
 		if (!c->truth)
@@ -82,28 +87,44 @@ struct printing {
 	const struct wi_session *s;
 };
 
+/* What the replay has to note, and where the facts of tasks come from. The caller frees. */
+static char *all_notes(const struct validate_cmd *c, const struct wi_session *s)
+{
+	char *notes = NULL;
+
+	if (asprintf(&notes, "%s%s", wi_session_replay_notes(s), c->tasks_of_truth ? "affinity and policy of tasks are the truth's\n" : "") < 0)
+		return NULL;
+	return notes;
+}
+
 static bool print(FILE *out, const struct wi_report *rep, const void *ctx, struct wi_err *err)
 {
 	const struct printing *pr = ctx;
 	struct wi_report with = *rep;
+	char *notes = all_notes(pr->c, pr->s);
+	bool ok = true;
 	struct wi_validate_report p = { .rep = rep,
 					.v = pr->c->results,
 					.model = pr->s->replayed->nr_models > 1 ? pr->s->replayed->model[1].label : "no model",
 					.sync = pr->c->r.sync_text,
-					.notes = wi_session_replay_notes(pr->s) };
+					.notes = notes ? notes : "" };
 
 	switch (pr->c->r.o.format) {
 	case WI_FORMAT_JSON:
 		with.members = json_members;
 		with.members_ctx = &p;
-		return wi_report_json(out, &with, 0, err);
+		ok = wi_report_json(out, &with, 0, err);
+		break;
 	case WI_FORMAT_CSV:
 		wi_validate_csv(out, &p);
-		return true;
+		break;
 	default:
 		wi_cmd_headline(out, rep);
-		return wi_validate_text(out, &p, err);
+		ok = wi_validate_text(out, &p, err);
+		break;
 	}
+	free(notes);
+	return ok;
 }
 
 static bool validate(struct validate_cmd *c, struct wi_session *s, struct wi_err *err)
@@ -118,6 +139,15 @@ static bool validate(struct validate_cmd *c, struct wi_session *s, struct wi_err
 	o.topology = s->machine.topology;
 	o.kernel_version = s->kernel;
 	c->validate = wi_validate_new(&o, err);
+	if (c->validate && c->tasks_of_truth) {
+		size_t nr;
+		const struct wi_task_fact *facts = wi_validate_facts(c->validate, &nr);
+
+		if (!wi_machine_add_facts(&s->machine, facts, nr, err)) {
+			wi_validate_free(c->validate);
+			c->validate = NULL;
+		}
+	}
 	if (c->validate) {
 		w->specs = c->r.specs;
 		w->kernel_too = !w->nr_specs;

@@ -229,6 +229,39 @@ bool wi_machine_find(struct wi_machine *m, const struct wi_opts *o, const struct
 	       wi_topology_check(m->topology, seen, words, o->path, err) && find_tasks(m, o, err) && make_facts(m, err);
 }
 
+static void replace_known(struct wi_task_fact *f, const struct wi_task_fact *by)
+{
+	f->allowed = by->allowed ? by->allowed : f->allowed;
+	f->policy = by->policy >= 0 ? by->policy : f->policy;
+	f->nice = by->nice != INT32_MIN ? by->nice : f->nice;
+	f->comm = by->comm ? by->comm : f->comm;
+	f->cgroup = by->cgroup ? by->cgroup : f->cgroup;
+	f->tgid = by->tgid > 0 ? by->tgid : f->tgid;
+}
+
+bool wi_machine_add_facts(struct wi_machine *m, const struct wi_task_fact *more, size_t nr, struct wi_err *err)
+{
+	struct wi_task_fact *all = calloc(m->nr_facts + nr + 1, sizeof(*all));
+	size_t i = 0, j = 0, n = 0;
+
+	if (!all)
+		return wi_err_nomem(err);
+	while (i < m->nr_facts || j < nr) {
+		bool mine = j == nr || (i < m->nr_facts && m->facts[i].pid <= more[j].pid);
+
+		all[n] = mine ? m->facts[i++] : more[j];
+		if (mine && j < nr && all[n].pid == more[j].pid)
+			replace_known(&all[n], &more[j++]);
+		else if (!mine)
+			j++;
+		n++;
+	}
+	free(m->facts);
+	m->facts = all;
+	m->nr_facts = n;
+	return true;
+}
+
 void wi_machine_fini(struct wi_machine *m)
 {
 	free(m->facts);

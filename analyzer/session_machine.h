@@ -34,6 +34,9 @@ bool wi_machine_find(struct wi_machine *m, const struct wi_opts *o, const struct
 		     struct wi_err *err);
 void wi_machine_fini(struct wi_machine *m);
 
+/* Adds facts, sorted by pid; what they say of a task replaces what was known. Their masks and names are borrowed. */
+bool wi_machine_add_facts(struct wi_machine *m, const struct wi_task_fact *more, size_t nr, struct wi_err *err);
+
 /* "web.dat.zst" -> "web.topology.tar.gz" and the like, where such a file exists; NULL: none. The caller frees it. */
 char *wi_side_file(const char *trace, const char *const *suffixes);
 

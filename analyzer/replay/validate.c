@@ -26,6 +26,9 @@ struct wi_validate {
 	struct wi_truth *logic_truth;
 	struct wi_truth_decision next; /* the next one for the logic */
 	bool has_next;
+	struct wi_task_fact *facts; /* by pid once all are read; masks in one piece behind them */
+	wakeif_word *masks;
+	size_t nr_facts, cap_facts;
 	struct wi_timeline_observer obs;
 	struct wi_validate_results r;
 	struct wi_err err; /* the first failure of a callback */
@@ -88,6 +91,58 @@ static bool keep(struct wi_validate *v, const struct told *t, struct wi_err *err
 	return true;
 }
 
+/* fact_of: by pid, index + 1 of its fact. */
+static bool keep_fact(struct wi_validate *v, const struct wi_truth_decision *d, uint32_t *fact_of, struct wi_err *err)
+{
+	uint32_t words = v->opt.topology->nr_words, *at = &fact_of[d->pid];
+
+	if (!*at && v->nr_facts == v->cap_facts) {
+		size_t cap = v->cap_facts ? v->cap_facts * 2 : 256;
+		struct wi_task_fact *f = realloc(v->facts, cap * sizeof(*f));
+		wakeif_word *m = f ? realloc(v->masks, cap * words * sizeof(*m)) : NULL;
+
+		v->facts = f ? f : v->facts;
+		v->masks = m ? m : v->masks;
+		if (!m)
+			return wi_err_nomem(err);
+		v->cap_facts = cap;
+	}
+	if (!*at) {
+		v->facts[v->nr_facts] = (struct wi_task_fact){ .pid = d->pid, .nice = INT32_MIN };
+		*at = (uint32_t)++v->nr_facts;
+	}
+	wakeif_word *mask = v->masks + (size_t)(*at - 1) * words;
+	for (uint32_t i = 0; i < words; i++)
+		mask[i] = i < d->allowed_words ? d->allowed[i] : 0;
+	v->facts[*at - 1].policy = d->policy;
+	return true;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct wi_task_fact *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* An empty mask tells nothing. */
+static void finish_facts(struct wi_validate *v)
+{
+	uint32_t words = v->opt.topology->nr_words;
+
+	for (size_t i = 0; i < v->nr_facts; i++)
+		if (!wi_mask_empty(v->masks + i * words, words))
+			v->facts[i].allowed = v->masks + i * words;
+	if (v->nr_facts)
+		qsort(v->facts, v->nr_facts, sizeof(*v->facts), by_pid);
+}
+
+const struct wi_task_fact *wi_validate_facts(const struct wi_validate *v, size_t *nr)
+{
+	*nr = v->nr_facts;
+	return v->facts;
+}
+
 static bool cpu_is_known(const struct wi_validate *v, uint32_t cpu, uint64_t line, struct wi_err *err)
 {
 	if (cpu < v->opt.topology->nr_cpus)
@@ -99,15 +154,20 @@ static bool cpu_is_known(const struct wi_validate *v, uint32_t cpu, uint64_t lin
 static bool read_decisions(struct wi_validate *v, struct wi_err *err)
 {
 	struct wi_truth *truth = wi_truth_open(v->opt.truth, err);
+	uint32_t *fact_of = calloc(WI_PID_MAX + 1, sizeof(*fact_of));
 	struct wi_truth_decision d;
 	int got = -1;
 
-	while (truth && (got = wi_truth_next(truth, &d, err)) > 0) {
+	if (!fact_of)
+		wi_err_nomem(err);
+	while (truth && fact_of && (got = wi_truth_next(truth, &d, err)) > 0) {
 		struct told t = { .waking_ns = d.waking_ts_ns, .pid = d.pid, .ret = d.ret, .target = WI_CPU_NONE, .decided = true,
 				  .sync = d.wake_flags & WAKEIF_WF_SYNC };
 
 		got = -1;
 		if (!cpu_is_known(v, d.ret, d.line, err) || !cpu_is_known(v, d.prev, d.line, err) || !cpu_is_known(v, d.cpu, d.line, err))
+			break;
+		if (d.pid > 0 && d.pid <= WI_PID_MAX && !keep_fact(v, &d, fact_of, err))
 			break;
 		if (d.called_affine && d.sis_target != WI_TRUTH_NO_CPU)
 			t.target = d.sis_target;
@@ -123,6 +183,8 @@ static bool read_decisions(struct wi_validate *v, struct wi_err *err)
 			break;
 	}
 	wi_truth_close(truth);
+	free(fact_of);
+	finish_facts(v);
 	return !got;
 }
 
@@ -238,6 +300,8 @@ void wi_validate_free(struct wi_validate *v)
 	wi_logic_free(v->logic);
 	wi_truth_close(v->logic_truth);
 	free(v->told);
+	free(v->facts);
+	free(v->masks);
 	free(v);
 }
 

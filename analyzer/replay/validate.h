@@ -79,6 +79,12 @@ struct wi_validate;
 struct wi_validate *wi_validate_new(const struct wi_validate_opts *opts, struct wi_err *err);
 void wi_validate_free(struct wi_validate *v);
 
+/*
+ * Affinity and policy of the tasks that the truth names, as it last told them, by pid: stands in for a list of tasks that
+ * was taken when they lived. Borrowed from v.
+ */
+const struct wi_task_fact *wi_validate_facts(const struct wi_validate *v, size_t *nr);
+
 /* For the replay: its sink, its sync_of (the truth's flag), and an observer beside it. ctx: the struct wi_validate. */
 void wi_validate_sink(void *ctx, const struct wi_replay_decision *d);
 bool wi_validate_sync_of(void *ctx, const struct wi_wakeup *w, bool *set);
