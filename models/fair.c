@@ -133,7 +133,8 @@ static uint64_t node_load(const struct fair *f, uint32_t cpu, uint64_t *capacity
 static bool affine_old(const struct fair *f, const struct wakeif_domain *d, bool sync)
 {
 	const struct wi_fair_inputs *in = f->in;
-	uint64_t here_capacity = f->m->topology->capacity[in->waker_cpu], there_capacity = f->m->topology->capacity[in->prev_cpu];
+	uint64_t here_capacity = f->m->topology->capacity[in->waker_cpu],
+		 there_capacity = f->m->topology->capacity[in->prev_cpu];
 	bool shared = f->k->affine_idle == WI_FAIR_AFFINE_SHARED;
 	int64_t here, there, wakee;
 
@@ -145,7 +146,8 @@ static bool affine_old(const struct fair *f, const struct wakeif_domain *d, bool
 	wakee = in->wakee != WAKEIF_TASK_NONE ? (int64_t)in->ask->task_load(in->ask->ctx, in->wakee) : 0;
 	if (sync && in->waker != WAKEIF_TASK_NONE)
 		here -= (int64_t)in->ask->task_load(in->ask->ctx, in->waker);
-	int64_t this_eff = 100 * (int64_t)there_capacity, prev_eff = (100 + ((int32_t)d->imbalance_pct - 100) / 2) * (int64_t)here_capacity;
+	int64_t this_eff = 100 * (int64_t)there_capacity,
+		prev_eff = (100 + ((int32_t)d->imbalance_pct - 100) / 2) * (int64_t)here_capacity;
 	if (here > 0) {
 		this_eff *= here + wakee;
 		prev_eff *= there;
@@ -382,6 +384,10 @@ static void scan_by_mask(const struct fair *f, const struct wakeif_domain *d, ui
 		s->rule = WAKEIF_RULE_IDLE_CPU;
 	}
 	f->r->examined += done < budget ? done : budget;
+	if (at != UINT32_MAX && f->k->budget == WI_FAIR_BUDGET_UTIL) {
+		f->r->first_idle_at = at;
+		f->r->first_idle = cpu;
+	}
 	f->r->budget_matters |= (at <= min) != (at <= budget) || (at <= max) != (at <= budget);
 	if (at != UINT32_MAX && at <= budget)
 		s->found = cpu;

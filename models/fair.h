@@ -251,6 +251,9 @@ struct wi_fair_result {
 	bool sync_looked_at;	/* the other value of sync could change the answer */
 	bool budget_matters;	/* another nr_idle_scan within its range gives another answer */
 	bool unknown_matters;	/* a CPU of unknown state was looked at */
+	/* Search for an idle CPU by SIS_UTIL: the first one met is first_idle, after first_idle_at looks; 0: not told.
+	 */
+	uint32_t first_idle_at, first_idle;
 	int64_t this_eff, prev_eff;
 };
 

@@ -18,6 +18,16 @@ struct lengths {
 	bool runs;
 };
 
+/*
+ * What past choices say of nr_idle_scan: a search that found its CPU after n looks had as many, one that gave up before
+ * had fewer. It holds until the kernel computes the value anew, which is not seen.
+ */
+struct evidence {
+	uint32_t least, below; /* least <= nr_idle_scan < below */
+	uint32_t gave_up;      /* first_idle_at of the latest search that did not reach it; 0 none */
+	uint64_t least_ns, below_ns, gave_up_ns;
+};
+
 struct wi_fair_state {
 	struct wi_fair_state_opts opt;
 	const struct wakeif_host *host;
@@ -33,7 +43,8 @@ struct wi_fair_state {
 	wakeif_word *usable;	 /* idle without the preempted vCPUs */
 	wakeif_word *cleared;
 	uint64_t *hot_until;
-	uint32_t *slept; /* by CPU: slot that left it last */
+	struct evidence *evidence; /* by LLC; NULL: nothing is learned */
+	uint32_t *slept;	   /* by CPU: slot that left it last */
 	bool began, failed, asked;
 	/* The latest decision, until what came of it is told. */
 	struct {
@@ -91,13 +102,36 @@ static uint64_t cpu_runnable(void *ctx, uint32_t cpu, bool without)
 	return without ? less(runnable, task_util(ctx, s->in.wakee)) : runnable;
 }
 
+/* The longest time between two periodic balances of a domain while a CPU of it idles: twice as many ms as it has CPUs.
+ */
+static bool still_holds(const struct wi_fair_state *s, uint32_t llc_id, uint64_t since_ns, uint64_t now_ns)
+{
+	return now_ns - since_ns < s->machine.topology->llc_size[llc_id] * 2000000ull;
+}
+
+static uint32_t corrected(const struct wi_fair_state *s, uint32_t llc_id, uint32_t n, uint32_t *min, uint32_t *max)
+{
+	const struct evidence *e = &s->evidence[llc_id];
+
+	if (e->least && still_holds(s, llc_id, e->least_ns, s->in.now_ns) && n < e->least)
+		n = e->least;
+	else if (e->below && still_holds(s, llc_id, e->below_ns, s->in.now_ns) && n >= e->below)
+		n = e->below - 1;
+	*min = *min < n ? *min : n;
+	*max = *max > n ? *max : n;
+	return n;
+}
+
 static uint32_t scan_budget(void *ctx, uint32_t cpu, uint32_t *min, uint32_t *max)
 {
 	const struct wi_fair_state *s = ctx;
 
 	if (s->opt.nr_idle_scan >= 0)
 		return *min = *max = (uint32_t)s->opt.nr_idle_scan;
-	return s->host->scan_budget(s->host->ctx, s->machine.topology->group[WAKEIF_LLC][cpu], min, max);
+	uint32_t llc = s->machine.topology->group[WAKEIF_LLC][cpu],
+		 n = s->host->scan_budget(s->host->ctx, llc, min, max);
+
+	return s->evidence ? corrected(s, s->machine.llc_id[cpu], n, min, max) : n;
 }
 
 static uint32_t prop_budget(void *ctx, uint32_t cpu)
@@ -140,7 +174,10 @@ struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const st
 	s->cleared = calloc(words, sizeof(*s->cleared));
 	s->hot_until = calloc(n, sizeof(*s->hot_until));
 	s->slept = calloc(n, sizeof(*s->slept));
-	if (!s->cores || !s->idle || !s->usable || !s->cleared || !s->hot_until || !s->slept)
+	if (opts->observed)
+		s->evidence = calloc(n, sizeof(*s->evidence));
+	if ((opts->observed && !s->evidence) || !s->cores || !s->idle || !s->usable || !s->cleared || !s->hot_until ||
+	    !s->slept)
 		goto nomem;
 	for (uint32_t c = 0; c < n; c++)
 		s->slept[c] = NONE;
@@ -181,6 +218,7 @@ void wi_fair_state_free(struct wi_fair_state *s)
 	free(s->cleared);
 	free(s->hot_until);
 	free(s->slept);
+	free(s->evidence);
 	free(s);
 }
 
@@ -295,6 +333,33 @@ static void cpu_idles(struct wi_fair_state *s, uint32_t cpu, uint64_t now_ns)
 		reserve(s, cpu, now_ns);
 }
 
+/* How far did the kernel look? */
+static void learn_budget(struct wi_fair_state *s, uint32_t cpu, uint64_t now_ns)
+{
+	uint32_t llc_id = s->machine.llc_id[s->r.target];
+	struct evidence *e = &s->evidence[llc_id];
+	uint32_t at = s->r.first_idle_at;
+
+	if (cpu == s->r.first_idle) {
+		e->least = at;
+		e->least_ns = now_ns;
+		if (e->below <= at)
+			e->below = 0;
+		if (e->gave_up <= at)
+			e->gave_up = 0;
+	} else if (cpu == s->r.target) {
+		/* That CPU may have ceased to be idle unseen: one such case proves nothing. */
+		if (e->gave_up && still_holds(s, llc_id, e->gave_up_ns, now_ns)) {
+			e->below = e->gave_up > at ? e->gave_up : at;
+			e->below_ns = now_ns;
+			if (e->least >= e->below)
+				e->least = 0;
+		}
+		e->gave_up = at;
+		e->gave_up_ns = now_ns;
+	}
+}
+
 /* What the recording kernel chose tells what it knew. */
 static void learn(struct wi_fair_state *s, const struct wakeif_happening *h)
 {
@@ -303,6 +368,8 @@ static void learn(struct wi_fair_state *s, const struct wakeif_happening *h)
 	if (h->cpu != s->last.prev && h->cpu != s->last.waker && h->task < s->nr_slots &&
 	    s->opt.knobs.recent == WI_FAIR_RECENT_ALWAYS)
 		s->recent[h->task] = s->last.prev;
+	if (s->r.first_idle_at)
+		learn_budget(s, h->cpu, h->now_ns);
 	if (h->cpu != s->last.cpu && h->cpu == s->last.other_cores_cpu) {
 		uint32_t llc = s->machine.llc_id[s->r.target];
 

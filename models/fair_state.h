@@ -14,7 +14,8 @@ struct wi_fair_state_opts {
 	/*
 	 * The recording kernel's own model may learn from what that kernel chose before: a choice other than the
 	 * previous and the waker's CPU proves that recent_used_cpu was reached; one that only the other value of
-	 * has_idle_cores gives proves that value.
+	 * has_idle_cores gives proves that value;
+	 * how far it looked for an idle CPU bounds nr_idle_scan for a while.
 	 */
 	bool observed;
 	bool runnable_load;	    /* CPUs are compared by host->runnable_load (up to 5.6), not by cpu_load */

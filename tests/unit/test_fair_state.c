@@ -122,6 +122,26 @@ static void observed(void **state)
 	end(f);
 }
 
+/* How far the kernel looked corrects the estimated budget: 5 busy, then 5 6 7 in the scan, three looks for CPU 7. */
+static void observed_budget(void **state)
+{
+	struct model_fixture *f = begin("linux-6.1,history=observed");
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		model_expect(f, BUSY "idle=7", "7 scan");
+		placed(f, 20, 4); /* the target: it did not get as far; once proves nothing */
+	}
+	model_expect(f, BUSY "idle=7", "4 budget");
+	placed(f, 20, 7); /* it did */
+	model_expect(f, BUSY "idle=7", "7 scan");
+	placed(f, 20, 7);
+	model_expect(f, BUSY "idle=7 budget=0:1", "7 scan"); /* three at least, whatever is estimated */
+	placed(f, 20, 7);
+	model_expect(f, BUSY "idle=0 budget=0:3", "4 budget"); /* more is not known */
+	end(f);
+}
+
 static void other_sync(void **state)
 {
 	struct model_fixture *f = begin("linux-6.1");
@@ -240,9 +260,9 @@ static void kernels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recent),	 cmocka_unit_test(idle_cores), cmocka_unit_test(observed),
-		cmocka_unit_test(other_sync),	 cmocka_unit_test(parameters), cmocka_unit_test(short_tasks),
-		cmocka_unit_test(reserved_cpus), cmocka_unit_test(kernels),
+		cmocka_unit_test(recent),	   cmocka_unit_test(idle_cores),    cmocka_unit_test(observed),
+		cmocka_unit_test(observed_budget), cmocka_unit_test(other_sync),    cmocka_unit_test(parameters),
+		cmocka_unit_test(short_tasks),	   cmocka_unit_test(reserved_cpus), cmocka_unit_test(kernels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
