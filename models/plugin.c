@@ -21,6 +21,8 @@ const struct wakeif_model_ops *wi_plugin_open(const char *path, void **handle, s
 	ops = dlsym(h, "wakeif_model");
 	if (!ops) {
 		wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET, "not a plug-in of wakeif: it exports no wakeif_model");
+	} else if (ops->needs & WAKEIF_NEED_FUTURE) {
+		wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET, "it asks for hindsight, which plug-ins do not get");
 	} else if (wi_model_ops_check(ops, path, err)) {
 		*handle = h;
 		return ops;

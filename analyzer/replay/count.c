@@ -168,12 +168,12 @@ static void count_choice(struct wi_replay *r, struct wi_model_results *row, cons
 	count_search(r, &row->search, c);
 }
 
-static void count_answer(struct wi_replay *r, struct wi_model_results *row, const struct wi_wakeup *w, uint32_t cpu,
-			 const struct wi_verdict *v, const struct wi_verdict *kernel)
+static void count_answer(struct wi_replay *r, struct wi_model_results *row, uint32_t cpu, uint32_t kernel_cpu, bool stalled,
+			 const struct wi_verdict *v, uint8_t kernel_state)
 {
-	count_agreement(&row->select, r->topo, cpu, w->chosen_cpu, v->state == kernel->state);
-	if (w->pub.waker_stalled)
-		count_agreement(&row->stalled, r->topo, cpu, w->chosen_cpu, v->state == kernel->state);
+	count_agreement(&row->select, r->topo, cpu, kernel_cpu, v->state == kernel_state);
+	if (stalled)
+		count_agreement(&row->stalled, r->topo, cpu, kernel_cpu, v->state == kernel_state);
 	count_missed(&row->missed, v);
 	row->moves[v->prev_distance]++;
 }
@@ -209,17 +209,33 @@ void r_count_select(struct wi_replay *r, uint64_t now_ns, const struct wi_wakeup
 	res->allowed[w->pub.allowed_source]++;
 	r->nr_distinct = 0;
 	const struct wi_verdict *kernel = chosen(r, w->chosen_cpu, 1);
-	count_answer(r, &res->model[0], w, w->chosen_cpu, kernel, kernel);
+	count_answer(r, &res->model[0], w->chosen_cpu, w->chosen_cpu, w->pub.waker_stalled, kernel, kernel->state);
 	for (uint32_t i = 0; i < r->nr; i++) {
 		uint32_t cpu = r->answer[i];
+
+		if (r->later >> i & 1)
+			continue;
 		const struct wi_verdict *v = chosen(r, cpu, 2ull << i);
 
-		count_answer(r, &res->model[i + 1], w, cpu, v, kernel);
+		count_answer(r, &res->model[i + 1], cpu, w->chosen_cpu, w->pub.waker_stalled, v, kernel->state);
 		count_choice(r, &res->model[i + 1], &r->choice[i], w, cpu);
 		if (cpu != w->chosen_cpu)
 			r_disagree_add(r, now_ns, w, i, sync_known);
 	}
 	begin_waits(r, now_ns);
+}
+
+/* An answer that came later. */
+void r_count_hindsight(void *ctx, const struct wi_oracle_answer *a)
+{
+	struct wi_replay *r = ctx;
+	struct wi_model_results *row = &r->results->model[a->model + 1];
+	bool agrees = a->cpu == a->kernel_cpu;
+
+	count_answer(r, row, a->cpu, a->kernel_cpu, a->stalled, &a->verdict, a->kernel_state);
+	tally(&row->rule[WAKEIF_RULE_HINDSIGHT], agrees);
+	row->disagree[WI_REASON_HINDSIGHT] += !agrees;
+	r_count_wait_ended(r, 2ull << a->model, a->how, a->wait_ns);
 }
 
 /* Agreement alone, for a row of its own (fork, exec) at offset of struct wi_model_results. */

@@ -59,7 +59,7 @@ void r_disagree_settle(struct wi_replay *r, uint64_t now_ns)
 	while (d->nr && d->open[d->head].until_ns < now_ns) {
 		const struct r_open *o = &d->open[d->head];
 
-		r->results->model[o->model].disagree[is_race(r, o) ? WI_REASON_RACE : o->reason]++;
+		r->results->model[o->model].disagree[o->reason != WI_REASON_HINDSIGHT && is_race(r, o) ? WI_REASON_RACE : o->reason]++;
 		d->head = (d->head + 1) & d->mask;
 		d->nr--;
 	}
@@ -109,6 +109,8 @@ static enum wi_reason reason_of(const struct wi_replay *r, const struct wi_wakeu
 {
 	const struct wakeif_choice *c = &r->choice[model];
 
+	if (r->model[model].m.ops->needs & WAKEIF_NEED_FUTURE)
+		return WI_REASON_HINDSIGHT;
 	if (c->flags & WAKEIF_CHOICE_AMBIGUOUS)
 		return WI_REASON_SIS_AMBIGUOUS;
 	if (!sync_known && c->flags & WAKEIF_CHOICE_KNOWS_SYNC && c->other_sync_cpu == w->chosen_cpu)

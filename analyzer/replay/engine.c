@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/replay/priv.h"
+#include "models/oracle.h"
 #include "models/plugin.h"
 
 /* ---- asking ---- */
@@ -34,12 +35,15 @@ static bool ask_one(struct r_model *m, const struct wakeif_wakeup *w, const stru
 /* All models, answers in r->choice and r->answer. */
 void r_ask(struct wi_replay *r, const struct wakeif_wakeup *w, const struct wakeif_view *v)
 {
+	r->later = 0;
 	for (uint32_t i = 0; i < r->nr; i++) {
 		struct wakeif_choice *c = &r->choice[i];
 		bool answered = ask_one(&r->model[i], w, v, c);
 
 		if (!answered)
 			c->cpu = WAKEIF_CPU_NONE;
+		if (!answered && r->model[i].m.ops->needs & WAKEIF_NEED_FUTURE)
+			r->later |= 1ull << i;
 		r->answer[i] = answered && legal(r, w, c->cpu) ? c->cpu
 							       : wi_fallback_cpu(r->topo, w->allowed, w->prev_cpu);
 	}
@@ -146,6 +150,16 @@ static bool known_cpus(const struct wi_replay *r, const struct wi_wakeup *w)
 	       wi_cpu_present(r->topo, w->chosen_cpu);
 }
 
+/* Those that need hindsight are asked again; the answers come when the trace has shown them. */
+static void ask_oracles(struct wi_replay *r, uint64_t now_ns, const struct wi_wakeup *w)
+{
+	for (uint64_t later = r->later; later; later &= later - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(later);
+
+		wi_oracle_ask(r->oracle, now_ns, w, &r->judge, i, wi_oracle_speed_percent(r->model[i].m.ops, r->model[i].state));
+	}
+}
+
 static void on_select(struct wi_replay *r, uint64_t now_ns, const struct wi_wakeup *w)
 {
 	struct wakeif_wakeup asked = w->pub;
@@ -159,6 +173,7 @@ static void on_select(struct wi_replay *r, uint64_t now_ns, const struct wi_wake
 		count_sync(r, mode, source, asked.wake_flags & WAKEIF_WF_SYNC);
 		wi_judge_look(&r->judge, v, w);
 		r_count_select(r, now_ns, w, sync_known);
+		ask_oracles(r, now_ns, w);
 	} else if (r->opt.sink) {
 		wi_judge_look(&r->judge, v, w);
 	}
@@ -232,6 +247,8 @@ static void on_happened(void *ctx, const struct wakeif_happening *h)
 	wi_estimates_happened(r->est, h);
 	observe(r, h);
 	wi_waits_happened(&r->waits, h);
+	if (r->oracle)
+		wi_oracle_happened(r->oracle, h, wi_timeline_view(r->tl));
 	r_disagree_happened(r, h);
 	if (h->type == WAKEIF_TASK_ENDED)
 		r_exec_task_ended(r, h->task);
@@ -245,6 +262,8 @@ static void on_idle_changed(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle)
 	r_disagree_idle_changed(r, now_ns, cpu, idle);
 	if (idle && r->waits.cpu[cpu].head != NONE)
 		wi_waits_cpu_idle(&r->waits, now_ns, cpu);
+	if (idle && r->oracle)
+		wi_oracle_cpu_idle(r->oracle, now_ns, cpu, wi_timeline_view(r->tl));
 }
 
 static void on_closed(void *ctx, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome)
@@ -363,6 +382,11 @@ static bool begin_models(struct wi_replay *r, const struct wi_replay_opts *o, st
 	eo.members = r->groups.members;
 	eo.nr_members = r->groups.nr_members;
 	eo.other_group = r->groups.other;
+	if (eo.needs & WAKEIF_NEED_FUTURE) {
+		r->oracle = wi_oracle_new(o->topology, r_count_hindsight, r);
+		if (!r->oracle)
+			return wi_err_nomem(err);
+	}
 	r->est = wi_estimates_new(&eo, err);
 	if (!r->est)
 		return false;
@@ -446,6 +470,8 @@ const struct wi_replay_results *wi_replay_finish(struct wi_replay *r, struct wi_
 	if (!r->opt.learn) {
 		r_disagree_settle(r, UINT64_MAX);
 		wi_waits_finish(&r->waits);
+		if (r->oracle && !wi_oracle_finish(r->oracle))
+			r->failed = true;
 		if (!r_count_finish(r))
 			r->failed = true;
 	}
@@ -485,6 +511,7 @@ void wi_replay_free(struct wi_replay *r)
 	wi_groups_fini(&r->groups);
 	wi_judge_fini(&r->judge);
 	wi_waits_fini(&r->waits);
+	wi_oracle_free(r->oracle);
 	r_disagree_fini(r);
 	r_exec_fini(r);
 	wi_replay_results_free(r->results);

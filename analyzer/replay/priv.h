@@ -4,8 +4,9 @@
 #define WI_REPLAY_PRIV_H
 
 #include "analyzer/base/cpumask.h"
-#include "analyzer/replay/groups.h"
 #include "analyzer/replay/engine.h"
+#include "analyzer/replay/groups.h"
+#include "analyzer/replay/oracle.h"
 #include "analyzer/replay/wait.h"
 #include "models/estimates.h"
 
@@ -72,6 +73,8 @@ struct wi_replay {
 	uint64_t no_wait[WI_REPLAY_MODELS + 1]; /* by row: answers on idle CPUs */
 	struct wi_judge judge;
 	struct wi_waits waits;
+	struct wi_oracle *oracle; /* NULL: no model has hindsight */
+	uint64_t later; /* models whose answer to the decision in hand comes later, bit i */
 	struct r_disagree dis;
 	struct r_exec *exec;
 	wakeif_word *exec_words;
@@ -103,6 +106,7 @@ bool r_count_init(struct wi_replay *r);
 void r_count_select(struct wi_replay *r, uint64_t now_ns, const struct wi_wakeup *w, bool sync_known);
 void r_count_simple(struct wi_replay *r, size_t offset, uint32_t kernel_cpu, const uint32_t *answer,
 		    const wakeif_word *idle, const wakeif_word *unknown);
+void r_count_hindsight(void *ctx, const struct wi_oracle_answer *a);
 void r_count_wait_ended(void *ctx, uint64_t models, enum wi_wait_end how, uint64_t ns);
 bool r_count_finish(struct wi_replay *r);
 

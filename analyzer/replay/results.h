@@ -17,6 +17,7 @@
  * X(id, name, what it means)
  */
 #define WI_REASONS(X)                                                                                                  \
+	X(HINDSIGHT, "hindsight", "the model knows what came after")                                                   \
 	X(RACE, "race", "a CPU that the two answers hang on became idle or busy between sched_waking and the decision, or within 2 us of it") \
 	X(SIS_AMBIGUOUS, "sis_ambiguous", "the model's search hangs on an estimate (its budget) whose error turns the answer") \
 	X(SYNC_UNKNOWN, "sync_unknown", "the kernel's choice is the model's with WF_SYNC the other way round, and the flag was not recorded") \

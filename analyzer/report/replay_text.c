@@ -146,6 +146,7 @@ static bool print_reasons(FILE *out, const struct wi_replay_results *r, struct w
 {
 	static const struct wi_column columns[] = { { "model", true, true },
 						    { "differ", false, false },
+						    { "hindsight", false, false },
 						    { "race", false, false },
 						    { "sis ambiguous", false, false },
 						    { "sync unknown", false, false },

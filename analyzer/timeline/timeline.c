@@ -162,6 +162,7 @@ bool wi_timeline_finish(struct wi_timeline *tl, struct wi_err *err)
 	if (tl->done && tl->stop_ns > tl->now_ns)
 		tl->now_ns = tl->stop_ns; /* the window goes on to the time asked for, as the trace does */
 	tl->done = true;
+	tl->obs.happened = NULL; /* what is tidied up at the end has not happened */
 	tl->q.switch_known = wi_lookahead_switch_known(tl->la);
 	tl->q.recording_end_ns = tl->now_ns;
 	tl->q.recording_start_ns = tl->opt.survey->recording_start_ns;

@@ -67,6 +67,20 @@ class Replay(Cli):
             self.assertEqual(core["missed_idle"]["queued_on_busy"], core["missed_idle"]["nearest_idle"]["no_idle"])
             self.assertEqual(llc["moves"]["node"] + llc["moves"]["remote"], 0)
 
+    def test_nobody_beats_the_oracle(self):
+        """No policy waits less, in sum, than the one that knows what came after; where all waits are known."""
+        names = ["oracle-lat", "prev", "waker", "prev-idle", "least-loaded", "idle-core-first", "linux-6.1", "scx-default", "nest"]
+        compared = 0
+        for path in sample_traces():
+            rows = self.replay(*[a for n in names for a in ("-m", n)], path)["models"]
+            waits = {r["name"]: r["est_wait"]["wait"] for r in rows if "wait" in r.get("est_wait", {})}
+            oracle = waits["oracle-lat"]
+            for name, wait in waits.items():
+                if wait.get("count") == oracle.get("count") and oracle.get("count"):
+                    self.assertGreaterEqual(wait["sum_ns"], oracle["sum_ns"], (os.path.basename(path), name))
+                    compared += name != "oracle-lat"
+        self.assertGreater(compared, 20)
+
     def test_kernel_model_agrees(self):
         d = self.replay(SCHBENCH)
         m = d["models"][1]
