@@ -497,19 +497,18 @@ void tl_apply_gaps(struct wi_timeline *tl, uint64_t before_ns)
 void tl_set_alarm(struct wi_timeline *tl)
 {
 	const struct wi_survey *s = tl->opt.survey;
-	uint64_t at = tl->due_ns;
+	uint64_t at = tl->stop_ns;
 
 	if (tl->next_gap < s->nr_gaps && s->gaps[tl->next_gap].from_ns < at)
 		at = s->gaps[tl->next_gap].from_ns;
 	if (!tl->in_window && tl->start_ns < at)
 		at = tl->start_ns;
-	if (tl->stop_ns < at)
-		at = tl->stop_ns;
-	tl->alarm_ns = at;
+	tl->edge_ns = at;
+	tl->alarm_ns = tl->due_ns < at ? tl->due_ns : at;
 }
 
 /* What must happen before an event at ts_ns; false: the event lies behind the window. */
-static bool alarm(struct wi_timeline *tl, uint64_t ts_ns)
+static bool edge(struct wi_timeline *tl, uint64_t ts_ns)
 {
 	tl_apply_gaps(tl, ts_ns < tl->stop_ns ? ts_ns : tl->stop_ns);
 	tl_decide_due(tl, ts_ns < tl->stop_ns ? ts_ns : tl->stop_ns);
@@ -519,22 +518,42 @@ static bool alarm(struct wi_timeline *tl, uint64_t ts_ns)
 	return !tl->done;
 }
 
-void tl_apply(struct wi_timeline *tl, const struct wi_event *ev, const struct wi_placement *p)
+static bool alarm(struct wi_timeline *tl, uint64_t ts_ns)
+{
+	if (__builtin_expect(ts_ns >= tl->edge_ns, 0))
+		return edge(tl, ts_ns);
+	tl_decide_due(tl, ts_ns);
+	tl->alarm_ns = tl->due_ns < tl->edge_ns ? tl->due_ns : tl->edge_ns;
+	return true;
+}
+
+/* false: the event lies behind the window. */
+static inline bool reach(struct wi_timeline *tl, const struct wi_event *ev)
 {
 	if (ev->ts_ns >= tl->alarm_ns && !alarm(tl, ev->ts_ns))
-		return;
+		return false;
 	if (ev->ts_ns > tl->now_ns)
 		tl->now_ns = ev->ts_ns;
 	tl->q.events[ev->type] += tl->in_window;
+	return true;
+}
+
+void tl_apply_waking(struct wi_timeline *tl, const struct wi_event *ev, const struct wi_placement *p)
+{
+	if (reach(tl, ev))
+		on_waking(tl, ev, p);
+}
+
+void tl_apply(struct wi_timeline *tl, const struct wi_event *ev)
+{
+	if (!reach(tl, ev))
+		return;
 	switch (ev->type) {
 	case WI_EV_SCHED_SWITCH:
 		on_switch(tl, ev);
 		break;
-	case WI_EV_SCHED_WAKING:
-		if (p)
-			on_waking(tl, ev, p);
-		else
-			tl_count_repair(tl, ev->wk.success ? &tl->q.repairs.late_waking : &tl->q.repairs.unsuccessful);
+	case WI_EV_SCHED_WAKING: /* one that no look-ahead has placed */
+		tl_count_repair(tl, ev->wk.success ? &tl->q.repairs.late_waking : &tl->q.repairs.unsuccessful);
 		break;
 	case WI_EV_SCHED_WAKEUP:
 		on_wakeup(tl, ev);

@@ -68,7 +68,8 @@ struct wi_timeline {
 	uint64_t now_ns, start_ns, stop_ns; /* start, stop: the window */
 	uint64_t end_ns; /* of the recording, when told; 0 */
 	bool started, done, in_window;
-	uint64_t alarm_ns; /* no event before this needs more than its own work: next decision, gap, window edge */
+	uint64_t edge_ns;  /* next gap or window edge */
+	uint64_t alarm_ns; /* that, or the next decision: no event before this needs more than its own work */
 	struct wi_lookahead *la;
 	size_t next_gap;
 
@@ -111,7 +112,8 @@ void tl_state_happened(struct wi_timeline *tl, const struct task *t, enum wi_tas
 void tl_cpu_happened(struct wi_timeline *tl, uint32_t c, enum wakeif_event_type type);
 
 /* events.c */
-void tl_apply(struct wi_timeline *tl, const struct wi_event *ev, const struct wi_placement *p);
+void tl_apply(struct wi_timeline *tl, const struct wi_event *ev);
+void tl_apply_waking(struct wi_timeline *tl, const struct wi_event *ev, const struct wi_placement *p);
 void tl_apply_gaps(struct wi_timeline *tl, uint64_t before_ns);
 void tl_set_alarm(struct wi_timeline *tl); /* after anything changed that alarm_ns stands for */
 

@@ -4,15 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/cpumask.h"
+
 /* A sched_waking in the queue: one cache line. */
 struct entry {
 	struct wi_placement p;
 	uint64_t wake_ns;
 	uint32_t record; /* its number among the counted records; wraps */
-	uint32_t waker_cpu;
+	uint32_t at;	 /* its place in the ring of events */
 	int32_t pid;
+	uint16_t waker_cpu;
 	bool resolved;
 };
+
+_Static_assert(WI_MAX_CPUS <= 65536 && sizeof(struct entry) <= 64, "a cache line");
 
 #define NO_ENTRY UINT32_MAX
 
@@ -174,6 +179,8 @@ static bool grow_events(struct wi_lookahead *la)
 		return false;
 	for (uint32_t i = 0; i < la->count; i++)
 		ev[i] = la->ev[(la->head + i) & (la->cap - 1)];
+	for (uint32_t n = la->entry_head; n != la->entry_head + la->entry_count; n++)
+		entry_at(la, n)->at = (entry_at(la, n)->at - la->head) & (la->cap - 1);
 	free(la->ev);
 	la->ev = ev;
 	la->head = 0;
@@ -251,7 +258,8 @@ static bool push_waking(struct wi_lookahead *la, const struct wi_event *ev)
 		       .source = WI_CHOSEN_NONE },
 		.wake_ns = ev->ts_ns,
 		.record = la->records,
-		.waker_cpu = ev->cpu,
+		.at = (uint32_t)(ev - la->ev),
+		.waker_cpu = (uint16_t)ev->cpu,
 		.pid = ev->wk.pid,
 	};
 	la->entry_count++;
@@ -465,4 +473,18 @@ const struct wi_event *wi_lookahead_pop(struct wi_lookahead *la, const struct wi
 	la->head = (la->head + 1) & (la->cap - 1);
 	la->count--;
 	return ev;
+}
+
+uint32_t wi_lookahead_run(struct wi_lookahead *la, const struct wi_event **ev)
+{
+	uint32_t n = la->count;
+
+	if (la->entry_count)
+		n = (entry_at(la, la->entry_head)->at - la->head) & (la->cap - 1);
+	if (n > la->cap - la->head)
+		n = la->cap - la->head;
+	*ev = &la->ev[la->head];
+	la->head = (la->head + n) & (la->cap - 1);
+	la->count -= n;
+	return n;
 }

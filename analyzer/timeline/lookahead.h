@@ -54,4 +54,10 @@ void wi_lookahead_end(struct wi_lookahead *la); /* no more events will come */
  */
 const struct wi_event *wi_lookahead_pop(struct wi_lookahead *la, const struct wi_placement **placement);
 
+/*
+ * The same for several events at once: takes those out of the queue that precede the next waking with a placement, as far
+ * as they lie in one piece. 0: there are none, and wi_lookahead_pop tells the rest. Valid until the next push.
+ */
+uint32_t wi_lookahead_run(struct wi_lookahead *la, const struct wi_event **ev);
+
 #endif

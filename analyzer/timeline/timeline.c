@@ -77,8 +77,18 @@ static bool drain(struct wi_timeline *tl, struct wi_err *err)
 	const struct wi_event *ev;
 
 	tl->err = err;
-	while (!tl->done && !tl->failed && (ev = wi_lookahead_pop(tl->la, &p)))
-		tl_apply(tl, ev, p);
+	while (!tl->done && !tl->failed) {
+		uint32_t n = wi_lookahead_run(tl->la, &ev);
+
+		for (uint32_t i = 0; i < n && !tl->failed; i++) /* behind the window tl_apply does nothing */
+			tl_apply(tl, &ev[i]);
+		if (n)
+			continue;
+		ev = wi_lookahead_pop(tl->la, &p);
+		if (!ev)
+			break;
+		tl_apply_waking(tl, ev, p);
+	}
 	return !tl->failed;
 }
 
