@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "models/params.h"
@@ -38,26 +37,33 @@ void wi_plugin_close(void *handle)
 
 static const char *volatile running_name, *volatile running_call;
 
-static void put(const char *text)
+/* text behind what the line holds already. */
+static size_t append(char *line, size_t at, size_t size, const char *text)
 {
-	ssize_t n = write(STDERR_FILENO, text, strlen(text));
-
-	(void)n; /* nothing more can be done */
+	while (*text && at < size)
+		line[at++] = *text++;
+	return at;
 }
 
-/* Only async-signal-safe calls. */
+/* Only async-signal-safe calls; the line goes out in one piece. */
 static void crashed(int sig)
 {
+	const char *how = sig == SIGABRT ? ": it called abort()\n" : sig == SIGFPE ? ": arithmetic error\n" : sig == SIGILL ? ": illegal instruction\n" : ": bad memory access\n";
+	char line[200];
+	size_t n = 0;
+
 	if (!running_name) { /* not a plug-in's fault: die as without this handler */
 		signal(sig, SIG_DFL);
 		raise(sig);
 		return;
 	}
-	put("wakeif: plug-in ");
-	put(running_name);
-	put(" crashed in ");
-	put(running_call);
-	put(sig == SIGABRT ? ": it called abort()\n" : sig == SIGFPE ? ": arithmetic error\n" : sig == SIGILL ? ": illegal instruction\n" : ": bad memory access\n");
+	n = append(line, n, sizeof(line), "wakeif: plug-in ");
+	n = append(line, n, sizeof(line), running_name);
+	n = append(line, n, sizeof(line), " crashed in ");
+	n = append(line, n, sizeof(line), running_call);
+	n = append(line, n, sizeof(line), how);
+	ssize_t written = write(STDERR_FILENO, line, n);
+	(void)written; /* nothing more can be done */
 	_exit(WI_EIO);
 }
 
