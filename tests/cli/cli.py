@@ -43,11 +43,20 @@ class Cli(unittest.TestCase):
             f.write(data)
         return self.path(name)
 
+    def program_for_all(self):
+        """The program may lie where an unprivileged user cannot reach it: a copy in the test's own folder, which is opened."""
+        path = self.path("wakeif")
+        if not os.path.exists(path):
+            os.chmod(self.dir, 0o755)
+            shutil.copyfile(WAKEIF, path)
+            os.chmod(path, 0o755)
+        return path
+
     def run_raw(self, *args, stdin=b"", cwd=None, user=None, env=None):
         """(status, stdout, stderr) as bytes"""
         argv = [WAKEIF, *args]
         if user is not None and os.geteuid() == 0:
-            argv = ["setpriv", "--reuid=%s" % user, "--regid=nogroup", "--clear-groups", *argv]
+            argv = ["setpriv", "--reuid=%s" % user, "--regid=nogroup", "--clear-groups", self.program_for_all(), *args]
         p = subprocess.run(argv, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd or self.dir, timeout=120,
                            env={**os.environ, **(env or {})})
         return p.returncode, p.stdout, p.stderr

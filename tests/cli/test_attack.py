@@ -459,16 +459,14 @@ class Permissions(Attack):
     """As a user who may not do everything: one line that names the file and the reason, status 1."""
 
     def refused(self, args, says, **env):
-        p = subprocess.run([WAKEIF, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60,
+        p = subprocess.run([self.program, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60,
                            preexec_fn=unprivileged, cwd=self.dir, env=dict(os.environ, **env))
         self.assertEqual((p.returncode, p.stdout, p.stderr.count("\n")), (1, "", 1), p.stderr)
         self.assertIn(says, p.stderr)
 
     def setUp(self):
         super().setUp()
-        if subprocess.run([WAKEIF, "version"], preexec_fn=unprivileged, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
-            self.skipTest("the program is out of the unprivileged user's reach")
-        os.chmod(self.dir, 0o755)
+        self.program = self.program_for_all()
         self.write("t.txt", stacked().text())
         os.mkdir(self.path("closed"), 0o555)
 

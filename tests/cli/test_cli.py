@@ -137,11 +137,7 @@ class Input(Cli):
 
     def test_unreadable(self):
         path = self.write("secret.dat", b"x")
-        os.chmod(self.dir, 0o755)
         os.chmod(path, 0)
-        # nobody must be able to reach the program itself
-        if os.geteuid() == 0 and subprocess.run(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "test", "-x", WAKEIF]).returncode:
-            self.skipTest("nobody cannot run %s" % WAKEIF)
         self.assertIn("secret.dat", self.refused(1, "report", path, user="nobody"))
 
     def test_perf_time_window(self):
