@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "models", "the placement models that can be replayed, and their parameters", wi_cmd_models, false },
 	{ "replay", "what placement models would have chosen, and how far they agree with the kernel", wi_cmd_replay, false },
 	{ "compare", "placement policies side by side: what if another one had decided", wi_cmd_compare, false },
+	{ "explain", "one wakeup step by step: who was idle, each rule tried, what each model chose and why", wi_cmd_explain, false },
 	{ "validate", "agreement with what the kernel's own probes recorded", wi_cmd_validate, false },
 	{ "topology", "what wakeif believes about the machine, and capturing it", wi_cmd_topology, false },
 	{ "events", "the normalised events of a trace", wi_cmd_events, false },

@@ -122,7 +122,7 @@ static void count_sync(struct wi_replay *r, enum wi_sync_mode mode, enum wi_sync
 }
 
 static void tell_sink(struct wi_replay *r, uint64_t now_ns, const struct wi_wakeup *w, const struct wakeif_wakeup *asked,
-		      enum wi_sync_mode mode, const struct wakeif_view *v)
+		      enum wi_sync_mode mode, enum wi_sync_source source, const struct wakeif_view *v)
 {
 	const struct wi_replay_decision d = {
 		.now_ns = now_ns,
@@ -130,6 +130,7 @@ static void tell_sink(struct wi_replay *r, uint64_t now_ns, const struct wi_wake
 		.w = w,
 		.asked = asked,
 		.sync_mode = mode,
+		.sync_source = source,
 		.view = v,
 		.judge = &r->judge,
 		.nr_models = r->nr,
@@ -178,7 +179,7 @@ static void on_select(struct wi_replay *r, uint64_t now_ns, const struct wi_wake
 		wi_judge_look(&r->judge, v, w);
 	}
 	if (r->opt.sink)
-		tell_sink(r, now_ns, w, &asked, mode, v);
+		tell_sink(r, now_ns, w, &asked, mode, source, v);
 }
 
 static void on_fork(struct wi_replay *r, uint64_t now_ns, const struct wi_wakeup *w)
@@ -192,7 +193,7 @@ static void on_fork(struct wi_replay *r, uint64_t now_ns, const struct wi_wakeup
 		r_count_simple(r, offsetof(struct wi_model_results, fork), w->chosen_cpu, r->answer, v->idle, v->unknown);
 	if (r->opt.sink) {
 		wi_judge_look(&r->judge, v, w);
-		tell_sink(r, now_ns, w, &w->pub, WI_SYNC_RECORDED, v);
+		tell_sink(r, now_ns, w, &w->pub, WI_SYNC_RECORDED, WI_SYNC_BY_DEFAULT, v);
 	}
 }
 

@@ -40,6 +40,7 @@ struct wi_replay_decision {
 	const struct wi_wakeup *w;
 	const struct wakeif_wakeup *asked; /* as the models were told: with WF_SYNC as found */
 	enum wi_sync_mode sync_mode;	   /* how that was found */
+	enum wi_sync_source sync_source;   /* LEARNED: by which votes */
 	const struct wakeif_view *view;
 	const struct wi_judge *judge; /* wi_judge_cpu() tells what any CPU would have meant */
 	size_t nr_models;

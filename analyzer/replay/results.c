@@ -25,6 +25,12 @@ static const char *const rule_name[] = {
 #undef X
 };
 
+static const char *const rule_help[] = {
+#define X(id, name, help) help,
+	WAKEIF_RULES(X)
+#undef X
+};
+
 static const char *const affine_name[] = {
 #define X(id, name) name,
 	WAKEIF_AFFINE_VERDICTS(X)
@@ -50,6 +56,11 @@ const char *wi_reason_help(enum wi_reason r)
 const char *wi_rule_name(enum wakeif_rule r)
 {
 	return (size_t)r < NR(rule_name) ? rule_name[r] : rule_name[WAKEIF_RULE_NO_RULE];
+}
+
+const char *wi_rule_help(enum wakeif_rule r)
+{
+	return (size_t)r < NR(rule_help) ? rule_help[r] : rule_help[WAKEIF_RULE_NO_RULE];
 }
 
 const char *wi_affine_name(enum wakeif_affine a)

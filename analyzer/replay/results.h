@@ -36,6 +36,7 @@ enum wi_reason {
 const char *wi_reason_name(enum wi_reason r);
 const char *wi_reason_help(enum wi_reason r);
 const char *wi_rule_name(enum wakeif_rule r);	  /* "none" for other numbers */
+const char *wi_rule_help(enum wakeif_rule r);	  /* what it means */
 const char *wi_affine_name(enum wakeif_affine a); /* "not_asked" for other numbers */
 
 /* Which answers equal the kernel's choice: its CPU, its core, its LLC; and whether both CPUs were idle, or both not. */
