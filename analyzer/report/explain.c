@@ -394,12 +394,22 @@ static void print_turns(const struct text *t, const struct wi_explained_model *m
 	fputc('\n', t->out);
 }
 
+/* Oracles answer when the trace has shown them, not at the decision. */
+static bool in_hindsight(const struct wi_explain_report *p, uint32_t i, const struct wi_explained_model *m)
+{
+	return p->r->model[i + 1].needs & WAKEIF_NEED_FUTURE && m->choice.cpu == WAKEIF_CPU_NONE;
+}
+
 static void print_model(const struct text *t, uint32_t i)
 {
 	const struct wi_explained_model *m = &t->x->model[i];
 	const struct wakeif_choice *k = &m->choice;
 	char name[WI_FMT_NAME_LEN], c[WI_FMT_LEN];
 
+	if (in_hindsight(t->p, i, m)) {
+		fprintf(t->out, "\n  %s: answers with what came later, in replay and compare only\n", wi_fmt_name(name, sizeof(name), t->p->r->model[i + 1].label));
+		return;
+	}
 	fprintf(t->out, "\n  %s: %s, %s%s\n", wi_fmt_name(name, sizeof(name), t->p->r->model[i + 1].label), cpu(c, m->cpu),
 		m->cpu == t->x->w.chosen_cpu ? "as the kernel" : "not as the kernel", m->illegal ? "; its own answer is not allowed, the kernel's fallback stands here" : "");
 	fprintf(t->out, "    rule %s: %s", wi_rule_name((enum wakeif_rule)k->rule), wi_rule_help((enum wakeif_rule)k->rule));
@@ -609,6 +619,8 @@ static void json_models(struct wi_json *j, const struct wi_explain_report *p, co
 	for (uint32_t i = 0; i < x->nr_models; i++) {
 		const struct wi_explained_model *m = &x->model[i];
 
+		if (in_hindsight(p, i, m))
+			continue;
 		wi_json_object(j, NULL);
 		wi_json_string(j, "name", p->r->model[i + 1].label);
 		wi_json_u64(j, "cpu", m->cpu);

@@ -97,6 +97,12 @@ class Explain(cli.Cli):
             row = next(r for r in replay if r["name"] == name)
             self.assertEqual((len(as_kernel), sum(as_kernel)), (row["decided"], row["agree"]["cpu"]))
 
+    def test_oracle(self):
+        """An oracle has no answer at the decision."""
+        args = (self.stacked(), "--topology", cli.SMT2, "--pid", "101", "-m", "oracle-lat")
+        self.assertIn("\n  oracle-lat: answers with what came later, in replay and compare only\n", self.ok("explain", *args))
+        self.assertEqual(len(explain(self, *args)[0]["models"]), 1)
+
     def test_refusals(self):
         for status, args, part in ((2, ["--pid", "x"], "--pid"), (2, [], "--at STAMP or --pid N"), (2, ["--at", "soon"], "--at: not a stamp"),
                                    (2, ["--at", ""], "--at"), (2, ["--at", "1,2"], "--at"), (2, ["--pid", "1", "--nr", "0"], "--nr"),
