@@ -19,30 +19,31 @@
 
 enum { SIS_OFF, SIS_PROP, SIS_UTIL };
 
-#define PARAMS(X, DFLT_SIS, DFLT_AVG_CPU)                                                                                        \
+/* nr-idle-scan is the last one: kernels before 5.15 have none. */
+#define PARAMS(X, DFLT_SIS, SIS_FORMS, DFLT_AVG_CPU)                                                                                        \
 	X(HISTORY, "history", CHOICE, "own", 0, 0, "own|observed",                                                     \
 	  "recent_used_cpu and has_idle_cores from the model's own run, or corrected by what the recording kernel "    \
 	  "chose")                                                                                                     \
-	X(SIS, "sis", CHOICE, DFLT_SIS, 0, 0, "off|prop|util", "how far the LLC is searched: all of it, SIS_PROP, SIS_UTIL")  \
+	X(SIS, "sis", CHOICE, DFLT_SIS, 0, 0, SIS_FORMS, "how far the LLC is searched: all of it, SIS_PROP, SIS_UTIL")  \
 	X(AVG_CPU, "sis-avg-cpu", BOOL, DFLT_AVG_CPU, 0, 0, NULL, "no search where the waker's CPU idles too briefly (SIS_AVG_CPU)") \
 	X(PROP_NR, "sis-prop-nr", INT, "-1", -1, 65536, NULL, "fixed number of CPUs for SIS_PROP; -1: computed")       \
 	X(SCAN_BASE, "scan-base", NS, "50ns", 0, 1000000, NULL, "assumed cost of a search that looks at no CPU")       \
 	X(SCAN_CPU, "scan-cpu", NS, "30ns", 0, 1000000, NULL, "assumed cost of each CPU that a search looks at")        \
-	X(NR_IDLE_SCAN, "nr-idle-scan", INT, "-1", -1, 65536, NULL, "fixed nr_idle_scan for SIS_UTIL; -1: estimated")  \
 	X(WA_IDLE, "wa-idle", BOOL, "on", 0, 0, NULL, "scheduler feature WA_IDLE (4.14)")                              \
 	X(WA_WEIGHT, "wa-weight", BOOL, "on", 0, 0, NULL, "scheduler feature WA_WEIGHT (4.14)")                        \
-	X(WA_BIAS, "wa-bias", BOOL, "on", 0, 0, NULL, "scheduler feature WA_BIAS (4.14)")
+	X(WA_BIAS, "wa-bias", BOOL, "on", 0, 0, NULL, "scheduler feature WA_BIAS (4.14)")                              \
+	X(NR_IDLE_SCAN, "nr-idle-scan", INT, "-1", -1, 65536, NULL, "fixed nr_idle_scan for SIS_UTIL; -1: estimated")
 
 enum {
 #define X(id, name, type, dflt, min, max, choices, help) P_##id,
-	PARAMS(X, "", "")
+	PARAMS(X, "", "", "")
 #undef X
 		NR_PARAMS
 };
 
 #define X(id, name, type, dflt, min, max, choices, help) { name, WAKEIF_PARAM_##type, dflt, min, max, choices, help },
-static const struct wakeif_param params_avg_cpu[] = { PARAMS(X, "off", "on") }, params_prop[] = { PARAMS(X, "prop", "off") },
-				 params_util[] = { PARAMS(X, "util", "off") };
+static const struct wakeif_param params_avg_cpu[] = { PARAMS(X, "off", "off|prop", "on") }, params_prop[] = { PARAMS(X, "prop", "off|prop", "off") },
+				 params_util[] = { PARAMS(X, "util", "off|prop|util", "off") };
 #undef X
 
 struct linux5 {
@@ -279,7 +280,7 @@ static void *init(const struct wakeif_host *host, const int64_t *v, uint32_t ver
 	struct wi_fair_state_opts o = { .knobs = wi_fair_knobs_of(version),
 					.observed = v[P_HISTORY],
 					.runnable_load = version < V(5, 7),
-					.nr_idle_scan = v[P_NR_IDLE_SCAN],
+					.nr_idle_scan = version >= V(5, 14) ? v[P_NR_IDLE_SCAN] : -1,
 					.prop_budget = prop_budget,
 					.prop_searched = prop_searched,
 					.prop_ctx = m };
@@ -350,7 +351,7 @@ static void observe(void *model, const struct wakeif_happening *h)
 		.confidence = how,                                                                                     \
 		.needs = WAKEIF_NEED_LOAD | WAKEIF_NEED_FLIPS | WAKEIF_NEED_SCAN_BUDGET | WAKEIF_NEED_RUNNABLE_LOAD |  \
 			 WAKEIF_NEED_AVG_IDLE | WAKEIF_NEED_WAKING | WAKEIF_NEED_TOPOLOGY | WAKEIF_NEED_SYNC,         \
-		.nr_params = NR_PARAMS,                                                                                \
+		.nr_params = V(major, minor) >= V(5, 14) ? NR_PARAMS : P_NR_IDLE_SCAN,                                 \
 		.params = table,                                                                                       \
 		.init = init_##id,                                                                                     \
 		.fini = linux5_fini,                                                                                   \
