@@ -98,8 +98,10 @@ class Explain(cli.Cli):
             self.assertEqual((len(as_kernel), sum(as_kernel)), (row["decided"], row["agree"]["cpu"]))
 
     def test_oracle(self):
-        """An oracle has no answer at the decision."""
-        args = (self.stacked(), "--topology", cli.SMT2, "--pid", "101", "-m", "oracle-lat")
+        """An oracle that finds an idle CPU answers at once; else it has no answer at the decision."""
+        w, = explain(self, self.stacked(), "--topology", cli.SMT2, "--pid", "101", "-m", "oracle-lat")
+        self.assertEqual([(m["name"], m["rule"]) for m in w["models"]][1:], [("oracle-lat", "hindsight")])
+        args = (cli.os.path.join(cli.SAMPLES, "smt8-policies-6.12.dat"), "--at", "197.98", "-m", "oracle-lat")
         self.assertIn("\n  oracle-lat: answers with what came later, in replay and compare only\n", self.ok("explain", *args))
         self.assertEqual(len(explain(self, *args)[0]["models"]), 1)
 
