@@ -62,6 +62,12 @@ static inline uint32_t wi_merge_winner(const struct wi_merge *m)
 	return (uint32_t)m->node[0] & (m->leaves - 1);
 }
 
+/* Its rank. */
+static inline uint32_t wi_merge_winner_rank(const struct wi_merge *m)
+{
+	return (uint32_t)(m->node[0] >> m->rank_shift) & WI_MERGE_RANKS;
+}
+
 static inline uint64_t wi_merge_key(const struct wi_merge *m, uint64_t ts_ns, uint32_t rank, uint32_t stream)
 {
 	uint64_t t = ts_ns - m->base_ns;

@@ -620,7 +620,7 @@ WI_INLINE int fill(struct wi_rb_streams *r, struct wi_event *ev, int max, bool s
 		uint32_t i = wi_merge_winner(m);
 		struct stream *s = &r->s[i];
 
-		enum usual usual = (enum usual)r->rule[s->type].usual;
+		enum usual usual = (enum usual)r->rule[wi_merge_winner_rank(m)].usual;
 
 		if (usual == UNUSUAL && waits_for_arena(r, s))
 			break;

@@ -502,6 +502,44 @@ static void happenings(void **state)
 		  "H 2400 cpu idles cpu4\n");
 }
 
+/* A record of a CPU, or about one, that the machine lacks: refused, with its place and that CPU's number. */
+static void expect_foreign(const char *events, const char *cpu)
+{
+	struct wakeif_topology *topo = tl_fixture_topology(1, 1, 4, 2);
+	struct wi_names *names = wi_names_new();
+	struct wi_err err = { 0 };
+	struct wi_event *ev;
+	struct wi_survey s;
+	int n = tl_fixture_parse(events, names, &ev);
+
+	tl_fixture_survey(&s, &plain, topo->nr_cpus, ev, n);
+	struct wi_timeline_opts opts = { .topology = topo, .names = names, .survey = &s, .trace_name = "t.dat" };
+	struct wi_timeline *tl = wi_timeline_new(&opts, NULL, &err);
+
+	ev[n - 1].pos = 0x1234;
+	assert_non_null(tl);
+	assert_false(tl_fixture_feed(tl, ev, n, &err));
+	assert_int_equal(err.code, WI_EREFUSED);
+	if (!strstr(err.msg, "t.dat@0x1234: ") || !strstr(err.msg, cpu))
+		fail_msg("%s", err.msg);
+	wi_timeline_free(tl);
+	wi_survey_fini(&s);
+	wi_names_free(names);
+	free(ev);
+	tl_fixture_topology_free(topo);
+}
+
+static void foreign_cpus(void **state)
+{
+	(void)state;
+	expect_foreign("1000 7 100 other\n1010 8 100 switch S 0\n", "names CPU 8,");
+	expect_foreign("1000 0 100 other\n1010 0 100 waking 200 8\n", "names CPU 8,");
+	expect_foreign("1000 0 100 other\n1010 0 100 wakeup 200 9\n", "names CPU 9,");
+	expect_foreign("1000 0 100 other\n1010 0 100 new 200 10\n", "names CPU 10,");
+	expect_foreign("1000 0 100 other\n1010 0 100 migrate 200 11 1\n", "names CPU 11,");
+	expect_foreign("1000 0 100 other\n1010 0 100 migrate 200 1 12\n", "names CPU 12,");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -514,7 +552,7 @@ int main(void)
 		cmocka_unit_test(inferred_migration),  cmocka_unit_test(skew),		     cmocka_unit_test(only_wakeups),
 		cmocka_unit_test(duplicates),	       cmocka_unit_test(woken_twice),	     cmocka_unit_test(woken_while_running),	       cmocka_unit_test(censored),	     cmocka_unit_test(unresolved),
 		cmocka_unit_test(exec_by_thread),      cmocka_unit_test(exec_renames),	     cmocka_unit_test(late_start),	     cmocka_unit_test(switch_only),
-		      cmocka_unit_test(moved_wakeup), cmocka_unit_test(happenings),
+		      cmocka_unit_test(moved_wakeup), cmocka_unit_test(happenings), cmocka_unit_test(foreign_cpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
