@@ -212,6 +212,13 @@ static bool has_wake_idle(const struct decision *d, enum wi_old_level level)
 	}
 }
 
+static bool can_go(const struct decision *d, uint32_t cpu)
+{
+	const struct wakeif_topology *t = d->m->domains.topo;
+
+	return cpu < t->nr_cpus && wi_mask_test(t->online, cpu) && wi_mask_test(d->w->allowed, cpu);
+}
+
 static uint32_t wake_idle(struct decision *d, uint32_t cpu)
 {
 	struct linux2 *m = d->m;
@@ -219,7 +226,7 @@ static uint32_t wake_idle(struct decision *d, uint32_t cpu)
 	const struct wi_old_domain *dom = wi_old_domains_of(&m->domains, cpu, &nr);
 	bool is_idle = idle(d, cpu);
 
-	if (wakeup_bias(m) && is_idle && idle(d, d->w->waker_cpu) && m->nominated < m->domains.topo->nr_cpus && wi_mask_test(d->w->allowed, m->nominated))
+	if (wakeup_bias(m) && is_idle && idle(d, d->w->waker_cpu) && can_go(d, m->nominated))
 		return answer(d, m->nominated, WAKEIF_RULE_NOMINATED);
 	if (is_idle)
 		return answer(d, cpu, WAKEIF_RULE_PREV_IDLE);
