@@ -12,18 +12,22 @@
 struct report_opts {
 	struct wi_opts o; /* first: the option groups take a struct wi_opts */
 	const char *table;
+	const char *cookies; /* NULL: not asked for */
 	bool replay;
 	const struct wi_session *s; /* for the writers */
 };
 
-enum { KEY_TABLE = 0x200, KEY_REPLAY };
+enum { KEY_TABLE = 0x200, KEY_REPLAY, KEY_COOKIES };
 
 static const struct argp_option own_options[] = {
 	{ "table", KEY_TABLE, "NAME", 0, "with --csv: only this table; \"list\" names them", 2 },
 	{ "replay", KEY_REPLAY, NULL, 0,
-	  "also what the model of the recording's kernel says: verdicts of wake_affine, searches for an idle CPU, agreement "
+	  "also what the model of the recording's kernel says: verdicts of wake_affine, searches for an idle CPU, "
+	  "agreement "
 	  "(see wakeif replay)",
 	  2 },
+	{ "cookies", KEY_COOKIES, "tgid|comm|cgroup|FILE", 0,
+	  "also what core scheduling would have forbidden, with these cookies (see wakeif smt --cookies)", 2 },
 	{ 0 },
 };
 
@@ -33,6 +37,10 @@ static error_t own_key(int key, char *arg, struct argp_state *state)
 
 	if (key == KEY_REPLAY) {
 		r->replay = true;
+		return 0;
+	}
+	if (key == KEY_COOKIES) {
+		r->cookies = arg;
 		return 0;
 	}
 	if (key != KEY_TABLE)
@@ -208,6 +216,8 @@ int wi_cmd_report(int argc, char **argv)
 
 	wi_opts_parse(&argp, argc, argv, &r.o);
 	check_options(&r, &err);
+	if (r.cookies && !err.code)
+		wanted.cookies = wi_cookie_map_new(r.cookies, &err);
 	r.s = &s;
 	status = r.replay ? start_replay(&s, &r, &wanted, &err) : wi_session_start(&s, &r.o, &wanted, &err);
 	if (status == WI_OK && is_folder(&r)) {
@@ -219,5 +229,6 @@ int wi_cmd_report(int argc, char **argv)
 	}
 	status = wi_session_end(&s, &err);
 	wi_opts_fini(&r.o);
+	wi_cookie_map_free(wanted.cookies);
 	return status;
 }

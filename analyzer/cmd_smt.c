@@ -17,9 +17,10 @@ struct smt_opts {
 	enum wi_smt_group group;
 	struct wi_group_rule *rules; /* texts owned */
 	size_t nr_rules;
+	const char *cookies; /* NULL: not asked for */
 };
 
-enum { KEY_BY = 0x200 };
+enum { KEY_BY = 0x200, KEY_COOKIES };
 
 static const struct argp_option own_options[] = {
 	{ "by", KEY_BY, "comm|task|tgid|cgroup|FILE", 0,
@@ -28,6 +29,11 @@ static const struct argp_option own_options[] = {
 	  "name is used when no pid "
 	  "is listed",
 	  2 },
+	{ "cookies", KEY_COOKIES, "tgid|comm|cgroup|FILE", 0,
+	  "also what core scheduling would have forbidden, with these cookies. FILE has lines \"COOKIE KIND VALUE\", "
+	  "KIND "
+	  "one of pid, tgid, comm, regex, cgroup; tasks on no line, and those on lines of COOKIE 0, are untagged",
+	  2 },
 	{ 0 },
 };
 
@@ -35,6 +41,10 @@ static error_t own_key(int key, char *arg, struct argp_state *state)
 {
 	struct smt_opts *s = state->input;
 
+	if (key == KEY_COOKIES) {
+		s->cookies = arg;
+		return 0;
+	}
 	if (key != KEY_BY)
 		return wi_opts_key(key, arg, state);
 	s->by = arg;
@@ -134,7 +144,7 @@ static bool write(FILE *out, const struct wi_report *rep, const void *ctx, struc
 	case WI_FORMAT_JSON:
 		return wi_report_json(out, rep, WI_SECTION_SMT, err);
 	case WI_FORMAT_CSV:
-		return wi_report_csv(out, rep, "smt_pairs", err);
+		return wi_report_csv(out, rep, s->cookies ? "smt_cookies" : "smt_pairs", err);
 	default:
 		wi_cmd_headline(out, rep);
 		if (!rep->results->smt.present) {
@@ -153,7 +163,7 @@ int wi_cmd_smt(int argc, char **argv)
 				   "Tells who shared cores with whom: time with 0, 1, 2 ... busy threads, co-run that "
 				   "an idle core could have avoided, pairs of "
 				   "task groups by the time they shared a core, and what tasks lost to busy siblings. "
-				   "--csv gives the pairs.",
+				   "--csv gives the pairs, with --cookies the cores by cookies.",
 				   children,
 				   NULL,
 				   NULL };
@@ -166,9 +176,10 @@ int wi_cmd_smt(int argc, char **argv)
 	if (opts.group == WI_GROUP_MAP)
 		read_map(&opts, &err);
 
-	struct wi_metrics_opts wanted = { .smt_group = opts.group,
-					  .group_rules = opts.rules,
-					  .nr_group_rules = opts.nr_rules };
+	struct wi_cookie_map *cookies = opts.cookies && !err.code ? wi_cookie_map_new(opts.cookies, &err) : NULL;
+	struct wi_metrics_opts wanted = {
+		.cookies = cookies, .smt_group = opts.group, .group_rules = opts.rules, .nr_group_rules = opts.nr_rules
+	};
 
 	if (wi_session_start(&s, &opts.o, &wanted, &err) == WI_OK)
 		wi_session_print(&s, write, &opts, &err);
@@ -179,5 +190,6 @@ int wi_cmd_smt(int argc, char **argv)
 		free((char *)opts.rules[i].group);
 	}
 	free(opts.rules);
+	wi_cookie_map_free(cookies);
 	return status;
 }

@@ -72,6 +72,8 @@ static void on_cpu_changed(void *ctx, uint64_t now_ns, uint32_t cpu, enum wi_cpu
 		kind_changed(m, now_ns, c, kind, t, group);
 	else if (c->online && m->lay.max_threads > 1)
 		m_smt_task_changed(m, now_ns, c, t, group);
+	if (__builtin_expect(m->cookies != NULL, 0))
+		m_cookies_cpu_changed(m, now_ns, cpu, kind, t);
 	if (m->missed.sched_idle_seen && c->online)
 		m_missed_touch(m, now_ns, c, false);
 }
@@ -130,6 +132,8 @@ static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const stru
 		m_waste_wait_end(m, t);
 		t->wait_left_ns = now_ns;
 	}
+	if (__builtin_expect(m->cookies != NULL, 0))
+		m_cookies_wait_changed(m, now_ns, cpu, t, delta);
 	note_policy(m, task);
 	if (m->missed.sched_idle_seen && c->online)
 		m_missed_touch(m, now_ns, c, delta < 0);
@@ -309,6 +313,8 @@ static void on_renamed(void *ctx, uint64_t now_ns, const struct wi_task *task)
 	t->mask_allowed = NULL;
 	if (t->nr_threads)
 		m_smt_renamed(m, now_ns, t);
+	if (m->cookies)
+		m_cookies_renamed(m, now_ns, t);
 }
 
 static void on_cpu_idle(void *ctx, uint64_t now_ns, uint32_t cpu, uint32_t state)
@@ -329,6 +335,8 @@ static void on_task_gone(void *ctx, uint64_t now_ns, const struct wi_task *task)
 		m_waste_wait_end(m, t);
 		m_longest_forget(m, t);
 		m_smt_task_gone(m, now_ns, t);
+		if (m->cookies)
+			m_cookies_task_gone(m, now_ns, t);
 		m_affine_task_gone(m, t);
 	}
 	named(m, task);
@@ -420,7 +428,8 @@ struct wi_metrics *wi_metrics_new(const struct wi_metrics_opts *opts, struct wi_
 		.task_gone = on_task_gone,
 	};
 	if (!m_layout_init(&m->lay, opts->topology) || !make_cpus(m) || !copy_rules(m) || !m_latency_init(m) ||
-	    !m_longest_init(m) || !m_missed_init(m) || !m_waste_init(m) || !m_smt_init(m) || !m_idle_init(m)) {
+	    !m_longest_init(m) || !m_missed_init(m) || !m_waste_init(m) || !m_smt_init(m) || !m_idle_init(m) ||
+	    !m_cookies_init(m)) {
 		wi_err_nomem(err);
 		wi_metrics_free(m);
 		return NULL;
@@ -445,6 +454,7 @@ void wi_metrics_bind(struct wi_metrics *m, struct wi_timeline *tl)
 	m->start_ns = m->counted_ns = start_ns;
 	m_smt_start(m, start_ns);
 	m_idle_start(m, start_ns);
+	m_cookies_start(m, start_ns);
 }
 
 static bool gather(struct wi_metrics *m, struct wi_results *r)
@@ -459,8 +469,8 @@ static bool gather(struct wi_metrics *m, struct wi_results *r)
 	r->cpu_ns = r->window_ns * online;
 	r->migrations = m->migrations;
 	return m_waste_finish(m, r, end_ns) && m_latency_finish(m, r) && m_missed_finish(m, r, end_ns) &&
-	       m_smt_finish(m, r, end_ns) && m_affine_finish(m, r) && m_idle_finish(m, r, end_ns) &&
-	       m_tasks_finish(m, r);
+	       m_smt_finish(m, r, end_ns) && m_cookies_finish(m, r, end_ns) && m_affine_finish(m, r) &&
+	       m_idle_finish(m, r, end_ns) && m_tasks_finish(m, r);
 }
 
 const struct wi_results *wi_metrics_finish(struct wi_metrics *m, struct wi_err *err)
@@ -495,6 +505,7 @@ void wi_metrics_free(struct wi_metrics *m)
 	m_missed_fini(m);
 	m_waste_fini(m);
 	m_smt_fini(m);
+	m_cookies_fini(m);
 	m_affine_fini(m);
 	m_idle_fini(m);
 	m_filter_fini(m);

@@ -11,6 +11,7 @@
 #ifndef WI_METRICS_H
 #define WI_METRICS_H
 
+#include "analyzer/base/cookie_map.h"
 #include "analyzer/metrics/results.h"
 
 enum wi_smt_group { WI_GROUP_COMM, WI_GROUP_TASK, WI_GROUP_TGID, WI_GROUP_CGROUP, WI_GROUP_MAP };
@@ -52,6 +53,7 @@ struct wi_metrics_opts {
 	enum wi_smt_group smt_group;
 	const struct wi_group_rule *group_rules; /* WI_GROUP_MAP; copied */
 	size_t nr_group_rules;
+	struct wi_cookie_map *cookies; /* borrowed; NULL: no smt.cookies */
 	bool split_cpu, split_waker; /* keep latency.by_cpu, latency.by_waker */
 	/* Which wakeups count; the other metrics see everything. NULL, 0: all. Borrowed. */
 	const wakeif_word *filter_cpus; /* chosen CPU; topology's nr_words */

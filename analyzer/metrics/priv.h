@@ -285,6 +285,7 @@ struct wi_metrics {
 	struct m_missed missed;
 	struct m_waste waste;
 	struct m_smt smt;
+	struct m_cookies *cookies; /* NULL: no map */
 	struct m_affine affine;
 	struct m_idle idle;
 	struct wi_migration_results migrations;
@@ -364,6 +365,20 @@ uint32_t m_smt_group_of(struct wi_metrics *m, const struct wi_task *task, struct
 void m_pair_add(struct wi_metrics *m, uint64_t key, uint64_t ns);
 void m_pair_expect(const struct wi_metrics *m, uint64_t key); /* will be added to soon */
 bool m_pairs_finish(struct wi_metrics *m, struct wi_results *r);
+
+/* cookies.c; where m->cookies, but for init, start, fini and finish. cpu_changed: the CPU's kind or task. */
+bool m_cookies_init(struct wi_metrics *m);
+void m_cookies_start(struct wi_metrics *m, uint64_t start_ns);
+void m_cookies_fini(struct wi_metrics *m);
+m_rare void m_cookies_cpu_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, enum wi_cpu_kind kind,
+				  struct m_task *t);
+m_rare void m_cookies_wait_changed(struct wi_metrics *m, uint64_t now_ns, uint32_t cpu, struct m_task *t, int delta);
+m_rare void m_cookies_renamed(struct wi_metrics *m, uint64_t now_ns, struct m_task *t);
+m_rare void m_cookies_task_gone(struct wi_metrics *m, uint64_t now_ns, struct m_task *t);
+bool m_cookies_finish(struct wi_metrics *m, struct wi_results *r, uint64_t end_ns);
+/* cookies_merge.c */
+void m_cookie_time_add(struct wi_cookie_time *into, const struct wi_cookie_time *from);
+void m_cookie_groups_sort(struct wi_cookie_results *r, struct wi_names *names);
 
 /* affine.c */
 void m_affine_decision(struct wi_metrics *m, const struct wi_wakeup *w, struct m_wake *d);

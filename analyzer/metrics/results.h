@@ -289,6 +289,77 @@ struct wi_smt_pair_row {
 	uint64_t ns;
 };
 
+/* Core-scheduling cookies: what a core's time was. */
+#define WI_COOKIE_CLASSES(X)                                                                                           \
+	X(IDLE, "idle")			    /* no thread busy */                                                       \
+	X(SINGLE, "single")		    /* one */                                                                  \
+	X(COMPATIBLE, "compatible")	    /* two or more, of one cookie */                                           \
+	X(INCOMPATIBLE, "incompatible")	    /* ... two of which have different cookies */                              \
+	X(CORUN_UNKNOWN, "corun_unknown")   /* ... whose cookies are not known well enough to tell */                  \
+	X(UNKNOWN, "unknown")		    /* a thread is unknown */
+
+enum wi_cookie_class {
+#define X(id, name) WI_COOKIE_CLASS_##id,
+	WI_COOKIE_CLASSES(X)
+#undef X
+		WI_NR_COOKIE_CLASSES
+};
+
+/* What a task's run time was, by its busy siblings. */
+#define WI_COOKIE_SHARES(X)                                                                                            \
+	X(COMPATIBLE, "compatible")	/* all have its cookie */                                                      \
+	X(INCOMPATIBLE, "incompatible") /* one has another */                                                          \
+	X(ALONE, "alone")		/* none */                                                                     \
+	X(UNKNOWN, "unknown")
+
+enum wi_cookie_share {
+#define X(id, name) WI_COOKIE_SHARE_##id,
+	WI_COOKIE_SHARES(X)
+#undef X
+		WI_NR_COOKIE_SHARES
+};
+
+#define WI_COOKIE_KINDS(X) X(TAGGED, "tagged") X(UNTAGGED, "untagged") X(UNKNOWN, "unknown")
+
+enum wi_cookie_kind {
+#define X(id, name) WI_COOKIE_KIND_##id,
+	WI_COOKIE_KINDS(X)
+#undef X
+};
+
+const char *wi_cookie_class_name(enum wi_cookie_class c);
+const char *wi_cookie_share_name(enum wi_cookie_share s);
+const char *wi_cookie_kind_name(enum wi_cookie_kind k);
+
+struct wi_cookie_time {
+	uint64_t ns[WI_NR_COOKIE_CLASSES];
+	uint64_t idle_min_ns; /* CPU time that core scheduling would have left idle, at least */
+};
+
+struct wi_cookie_core_row {
+	uint32_t id;
+	char *cpus; /* owned */
+	struct wi_cookie_time time;
+};
+
+struct wi_cookie_group_row {
+	enum wi_cookie_kind kind;
+	uint32_t name; /* TAGGED: name id of the cookie */
+	uint64_t ns[WI_NR_COOKIE_SHARES];
+};
+
+/* .smt.cookies */
+struct wi_cookie_results {
+	bool present; /* a map was given, and a core has two online threads */
+	struct wi_cookie_time all;
+	struct wi_cookie_core_row *core; /* by id, then cpus */
+	size_t nr_core;
+	struct wi_cookie_group_row *group; /* that ran, by run time falling, kind, name */
+	size_t nr_group;
+};
+
+uint64_t wi_cookie_group_run_ns(const struct wi_cookie_group_row *g);
+
 /* .smt. A per-task part is in struct wi_task_row. */
 struct wi_smt_results {
 	bool present;		   /* a core has two online threads */
@@ -301,6 +372,7 @@ struct wi_smt_results {
 	struct wi_smt_pair_row *pair; /* all pairs, by ns falling, then text of a, b */
 	size_t nr_pair;
 	uint64_t pairs_folded_ns; /* time of pairs beyond the first 262,144 different ones, 0 normally */
+	struct wi_cookie_results cookies;
 };
 
 struct wi_affine_part {
@@ -416,6 +488,9 @@ void wi_idle_results_fini(struct wi_idle_results *r);
 bool wi_smt_results_merge(struct wi_smt_results *into, struct wi_names *names, const struct wi_smt_results *from,
 			  const struct wi_names *from_names);
 void wi_smt_results_fini(struct wi_smt_results *r);
+bool wi_cookie_results_merge(struct wi_cookie_results *into, struct wi_names *names,
+			     const struct wi_cookie_results *from, const struct wi_names *from_names);
+void wi_cookie_results_fini(struct wi_cookie_results *r);
 bool wi_affine_results_merge(struct wi_affine_results *into, const struct wi_affine_results *from);
 void wi_affine_results_fini(struct wi_affine_results *r);
 void wi_migration_results_merge(struct wi_migration_results *into, const struct wi_migration_results *from);

@@ -249,7 +249,8 @@ bool wi_smt_results_merge(struct wi_smt_results *into, struct wi_names *names, c
 	into->pairs_folded_ns += from->pairs_folded_ns;
 	for (int i = 0; i < WI_NR_WIDE; i++)
 		into->avoidable_corun_ns[i] += from->avoidable_corun_ns[i];
-	return merge_threads(into, from) && merge_cores(into, from) && merge_pairs(into, names, from, from_names);
+	return merge_threads(into, from) && merge_cores(into, from) && merge_pairs(into, names, from, from_names) &&
+	       wi_cookie_results_merge(&into->cookies, names, &from->cookies, from_names);
 }
 
 void wi_smt_results_fini(struct wi_smt_results *r)
@@ -261,5 +262,6 @@ void wi_smt_results_fini(struct wi_smt_results *r)
 	free(r->core);
 	free(r->pair);
 	free(r->busy_threads_ns);
+	wi_cookie_results_fini(&r->cookies);
 	*r = (struct wi_smt_results){ 0 };
 }

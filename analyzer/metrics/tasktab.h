@@ -50,6 +50,9 @@ struct m_task {
 	uint64_t wakeups, queue_wait_ns;
 	struct wi_chist latency;
 	uint32_t group_comm;
+	/* cookies.c */
+	uint32_t cookie, cookie_queue; /* cookie_queue: CPU where it waits, + 1; 0 none */
+	bool cookie_known;
 	struct m_task *next_free;
 };
 

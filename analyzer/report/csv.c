@@ -499,6 +499,56 @@ static bool write_smt_avoidable(struct wi_csv *c, const struct wi_report *rep)
 	return true;
 }
 
+static void cookie_time(struct wi_csv *c, const char *core, const char *cpus, const struct wi_cookie_time *t)
+{
+	wi_csv_text(c, core);
+	wi_csv_text(c, cpus);
+	for (int i = 0; i < WI_NR_COOKIE_CLASSES; i++)
+		wi_csv_u64(c, t->ns[i]);
+	wi_csv_u64(c, t->idle_min_ns);
+	wi_csv_share(c, t->ns[WI_COOKIE_CLASS_COMPATIBLE],
+		     t->ns[WI_COOKIE_CLASS_COMPATIBLE] + t->ns[WI_COOKIE_CLASS_INCOMPATIBLE]);
+	wi_csv_end(c);
+}
+
+static bool write_smt_cookies(struct wi_csv *c, const struct wi_report *rep)
+{
+	const struct wi_cookie_results *k = &rep->results->smt.cookies;
+	char id[16];
+
+	wi_csv_header(c, "core,cpus,idle_ns,single_ns,compatible_ns,incompatible_ns,corun_unknown_ns,unknown_ns,"
+			 "forced_idle_min_ns,compatibility");
+	if (!k->present)
+		return true;
+	cookie_time(c, "all", "", &k->all);
+	for (size_t i = 0; i < k->nr_core; i++) {
+		snprintf(id, sizeof(id), "%u", k->core[i].id);
+		cookie_time(c, id, k->core[i].cpus, &k->core[i].time);
+	}
+	return true;
+}
+
+static bool write_smt_cookie_groups(struct wi_csv *c, const struct wi_report *rep)
+{
+	const struct wi_cookie_results *k = &rep->results->smt.cookies;
+
+	wi_csv_header(c, "kind,cookie,run_ns,compatible_ns,incompatible_ns,alone_ns,unknown_ns");
+	for (size_t i = 0; i < k->nr_group; i++) {
+		const struct wi_cookie_group_row *g = &k->group[i];
+
+		wi_csv_text(c, wi_cookie_kind_name(g->kind));
+		if (g->kind == WI_COOKIE_KIND_TAGGED)
+			wi_csv_text(c, wi_results_name(rep->results, g->name));
+		else
+			wi_csv_none(c);
+		wi_csv_u64(c, wi_cookie_group_run_ns(g));
+		for (int s = 0; s < WI_NR_COOKIE_SHARES; s++)
+			wi_csv_u64(c, g->ns[s]);
+		wi_csv_end(c);
+	}
+	return true;
+}
+
 static bool write_smt_pairs(struct wi_csv *c, const struct wi_report *rep)
 {
 	const struct wi_results *r = rep->results;
@@ -637,7 +687,8 @@ static bool write_tasks(struct wi_csv *c, const struct wi_report *rep)
 	const struct wi_task_row **row = kept_tasks(r, WI_TASKS_BY_RUN, &nr);
 	bool ok = row != NULL;
 
-	wi_csv_header(c, "pid,comm,tgid,run_ns,wait_ns,sleep_ns,unknown_ns,wakeups,switches_in,preempted,preempt_unknown,migrations");
+	wi_csv_header(c, "pid,comm,tgid,run_ns,wait_ns,sleep_ns,unknown_ns,wakeups,switches_in,preempted,preempt_"
+			 "unknown,migrations");
 	for (size_t i = 0; ok && i < nr; i++) {
 		task_fields(c, r, row[i]->pid, row[i]->comm);
 		if (row[i]->tgid)
@@ -683,6 +734,8 @@ static const struct csv_table tables[] = {
 	{ "smt_avoidable", write_smt_avoidable },
 	{ "smt_pairs", write_smt_pairs },
 	{ "smt_tasks", write_smt_tasks },
+	{ "smt_cookies", write_smt_cookies },
+	{ "smt_cookie_groups", write_smt_cookie_groups },
 	{ "wake_affine", write_affine },
 	{ "wake_affine_matrix", write_affine_matrix },
 	{ "migrations", write_migrations },

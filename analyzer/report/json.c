@@ -528,6 +528,55 @@ static void write_smt_tasks(struct wi_json *j, const struct wi_results *r)
 	wi_json_u64(j, "tasks_total", r->tasks.total[WI_TASKS_BY_CORUN]);
 }
 
+static void cookie_time(struct wi_json *j, const struct wi_cookie_time *t)
+{
+	char key[32];
+
+	for (int i = 0; i < WI_NR_COOKIE_CLASSES; i++) {
+		snprintf(key, sizeof(key), "%s_ns", wi_cookie_class_name((enum wi_cookie_class)i));
+		wi_json_u64(j, key, t->ns[i]);
+	}
+	wi_json_u64(j, "forced_idle_min_ns", t->idle_min_ns);
+	wi_json_share(j, "compatibility", t->ns[WI_COOKIE_CLASS_COMPATIBLE],
+		      t->ns[WI_COOKIE_CLASS_COMPATIBLE] + t->ns[WI_COOKIE_CLASS_INCOMPATIBLE]);
+}
+
+static void write_cookies(struct wi_json *j, const struct wi_results *r)
+{
+	const struct wi_cookie_results *k = &r->smt.cookies;
+	char key[32];
+
+	wi_json_object(j, "cookies");
+	cookie_time(j, &k->all);
+	wi_json_array(j, "cores");
+	for (size_t i = 0; i < k->nr_core; i++) {
+		wi_json_object_flat(j, NULL);
+		wi_json_u64(j, "core", k->core[i].id);
+		wi_json_string(j, "cpus", k->core[i].cpus);
+		cookie_time(j, &k->core[i].time);
+		wi_json_end_object(j);
+	}
+	wi_json_end_array(j);
+	wi_json_array(j, "groups");
+	for (size_t i = 0; i < k->nr_group && i < WI_REPORT_COOKIES; i++) {
+		const struct wi_cookie_group_row *g = &k->group[i];
+
+		wi_json_object_flat(j, NULL);
+		wi_json_string(j, "kind", wi_cookie_kind_name(g->kind));
+		if (g->kind == WI_COOKIE_KIND_TAGGED)
+			wi_json_string(j, "cookie", wi_results_name(r, g->name));
+		wi_json_u64(j, "run_ns", wi_cookie_group_run_ns(g));
+		for (int s = 0; s < WI_NR_COOKIE_SHARES; s++) {
+			snprintf(key, sizeof(key), "%s_ns", wi_cookie_share_name((enum wi_cookie_share)s));
+			wi_json_u64(j, key, g->ns[s]);
+		}
+		wi_json_end_object(j);
+	}
+	wi_json_end_array(j);
+	wi_json_u64(j, "groups_total", k->nr_group);
+	wi_json_end_object(j);
+}
+
 static void write_smt(struct wi_json *j, const struct wi_results *r)
 {
 	const struct wi_smt_results *s = &r->smt;
@@ -564,6 +613,8 @@ static void write_smt(struct wi_json *j, const struct wi_results *r)
 	if (s->pairs_folded_ns)
 		wi_json_u64(j, "pairs_folded_ns", s->pairs_folded_ns);
 	write_smt_tasks(j, r);
+	if (s->cookies.present)
+		write_cookies(j, r);
 	wi_json_end_object(j);
 }
 

@@ -60,6 +60,7 @@ enum wi_report_section {
 /* Rows of the lists in JSON, and in text; CSV has all that the results kept. */
 #define WI_REPORT_LATENCY_TASKS 50
 #define WI_REPORT_PAIRS 50
+#define WI_REPORT_COOKIES 50
 #define WI_REPORT_SMT_TASKS 50
 #define WI_REPORT_TASKS 100
 #define WI_REPORT_TEXT_ROWS 10

@@ -98,6 +98,78 @@ static bool print_smt_tasks(FILE *out, const struct wi_results *r, size_t max_ro
 	return true;
 }
 
+static void print_cookie_core(struct wi_table *t, const char *cpus, const struct wi_cookie_time *k)
+{
+	uint64_t corun = k->ns[WI_COOKIE_CLASS_COMPATIBLE] + k->ns[WI_COOKIE_CLASS_INCOMPATIBLE];
+
+	wi_table_text(t, cpus);
+	wi_table_ns(t, k->ns[WI_COOKIE_CLASS_COMPATIBLE]);
+	wi_table_ns(t, k->ns[WI_COOKIE_CLASS_INCOMPATIBLE]);
+	if (corun)
+		wi_table_share(t, k->ns[WI_COOKIE_CLASS_COMPATIBLE], corun);
+	else
+		wi_table_none(t);
+	wi_table_ns(t, k->idle_min_ns);
+	wi_table_ns(t, k->ns[WI_COOKIE_CLASS_CORUN_UNKNOWN]);
+	wi_table_ns(t, k->ns[WI_COOKIE_CLASS_SINGLE]);
+	wi_table_ns(t, k->ns[WI_COOKIE_CLASS_IDLE]);
+	wi_table_ns(t, k->ns[WI_COOKIE_CLASS_UNKNOWN]);
+}
+
+static bool print_cookie_groups(FILE *out, const struct wi_results *r, size_t max_rows, struct wi_err *err)
+{
+	static const struct wi_column columns[] = {
+		{ "cookie", true, true },	   { "run", false, false },   { "beside its own", false, false },
+		{ "beside others", false, false }, { "alone", false, false }, { "unknown", false, false }
+	};
+	const struct wi_cookie_results *k = &r->smt.cookies;
+	size_t nr = k->nr_group < max_rows ? k->nr_group : max_rows;
+	struct wi_table *t;
+
+	if (!nr)
+		return true;
+	t = wi_table_new(columns, NR(columns));
+	for (size_t i = 0; i < nr; i++) {
+		const struct wi_cookie_group_row *g = &k->group[i];
+
+		if (g->kind == WI_COOKIE_KIND_TAGGED)
+			wi_table_name(t, wi_results_name(r, g->name));
+		else
+			wi_table_textf(t, "(%s)", wi_cookie_kind_name(g->kind));
+		wi_table_ns(t, wi_cookie_group_run_ns(g));
+		for (int s = 0; s < WI_NR_COOKIE_SHARES; s++)
+			wi_table_ns(t, g->ns[s]);
+	}
+	if (!print(t, out, err))
+		return false;
+	wi_text_more(out, k->nr_group, nr, "cookies");
+	return true;
+}
+
+static bool print_cookies(FILE *out, const struct wi_results *r, size_t max_rows, struct wi_err *err)
+{
+	static const struct wi_column columns[] = {
+		{ "core", true, true },	    { "compatible", false, false },	{ "incompatible", false, false },
+		{ "ratio", false, false },  { "forced idle >=", false, false }, { "co-run unknown", false, false },
+		{ "single", false, false }, { "idle", false, false },		{ "unknown", false, false }
+	};
+	const struct wi_cookie_results *k = &r->smt.cookies;
+	size_t nr = k->nr_core < max_rows ? k->nr_core : max_rows;
+	struct wi_table *t;
+
+	if (!k->present)
+		return true;
+	wi_text_title(out, "CORE-SCHEDULING COOKIES");
+	t = wi_table_new(columns, NR(columns));
+	print_cookie_core(t, "all", &k->all);
+	for (size_t i = 0; i < nr; i++)
+		print_cookie_core(t, k->core[i].cpus, &k->core[i].time);
+	if (!print(t, out, err))
+		return false;
+	wi_text_more(out, k->nr_core, nr, "cores");
+	return print_cookie_groups(out, r, max_rows, err);
+}
+
 bool wi_report_text_smt(FILE *out, const struct wi_report *rep, size_t max_rows, struct wi_err *err)
 {
 	const struct wi_results *r = rep->results;
@@ -108,7 +180,8 @@ bool wi_report_text_smt(FILE *out, const struct wi_report *rep, size_t max_rows,
 	if (!print_busy_threads(out, &r->smt))
 		return wi_err_nomem(err);
 	print_avoidable(out, rep, &r->smt);
-	return print_pairs(out, r, max_rows, err) && print_smt_tasks(out, r, max_rows, err);
+	return print_pairs(out, r, max_rows, err) && print_smt_tasks(out, r, max_rows, err) &&
+	       print_cookies(out, r, max_rows, err);
 }
 
 bool wi_text_migrations(FILE *out, const struct wi_report *rep, struct wi_err *err)

@@ -467,6 +467,32 @@ class Splits(Cli):
         for text in ("x\n", "g pid x\n", "g comm \n", "g pid -1\n", "", "g pid 1" + "1" * 2000 + "\n"):
             self.assertIn("--by", self.fails(2, "smt", "--by", self.write("bad", text), SCHBENCH))
 
+    def test_smt_cookies(self):
+        cookies = self.write("cookies", "# of schbench\nmessages comm sb-msg\nworkers regex ^sb-work-[01]\n0 comm bash\n")
+        k = self.json(SCHBENCH, "--cookies", cookies)["smt"]["cookies"]
+        self.assertEqual(json.loads(self.ok("smt", "--json", "--cookies", cookies, SCHBENCH))["smt"]["cookies"], k)
+        self.assertEqual({(g["kind"], g.get("cookie")) for g in k["groups"]},
+                         {("tagged", "messages"), ("tagged", "workers"), ("untagged", None), ("unknown", None)})
+        self.assertGreater(k["incompatible_ns"], k["forced_idle_min_ns"])
+        self.assertGreater(k["forced_idle_min_ns"], 0)
+        rows = self.rows("smt", "--csv", "--cookies", cookies, SCHBENCH)
+        self.assertEqual(rows, self.rows("report", "--csv", "--table", "smt_cookies", "--cookies", cookies, SCHBENCH))
+        self.assertEqual([r["core"] for r in rows], ["all"] + [str(c["core"]) for c in k["cores"]])
+        for r, x in zip(rows, [k] + k["cores"]):
+            self.assertEqual({n: int(r[n]) for n in r if n.endswith("_ns")}, {n: v for n, v in x.items() if n.endswith("_ns")})
+        groups = self.rows("report", "--csv", "--table", "smt_cookie_groups", "--cookies", cookies, SCHBENCH)
+        self.assertEqual([(r["kind"], r["cookie"], int(r["run_ns"])) for r in groups], [(g["kind"], g.get("cookie", ""), g["run_ns"]) for g in k["groups"]])
+        text = self.ok("smt", "--cookies", cookies, SCHBENCH)
+        for word in ("CORE-SCHEDULING COOKIES", "forced idle >=", "messages", "(untagged)", "(unknown)"):
+            self.assertIn(word, text)
+        self.assertNotIn("cookies", self.json(SCHBENCH)["smt"])
+        self.assertNotIn("COOKIES", self.ok("smt", SCHBENCH))
+        self.assertEqual(self.rows("report", "--csv", "--table", "smt_cookies", SCHBENCH), [])
+        self.assertNotIn("smt", self.json(os.path.join(ROOT, "samples", "nosmt4-hackbench.dat"), "--cookies", "comm"))
+        for command in ("smt", "report"):
+            for text in ("x\n", "g uid 1\n", "g pid x\n", "", "g regex (\n"):
+                self.assertIn("--cookies", self.fails(2, command, "--cookies", self.write("bad", text), SCHBENCH))
+
     def test_affine(self):
         a = self.json(NUMA)["wake_affine"]
         for by in ("waker", "wakee", "waker-wakee"):

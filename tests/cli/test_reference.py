@@ -27,6 +27,7 @@ TRACE_ENDINGS = (".dat", ".dat.gz", ".dat.xz", ".dat.zst", ".dat.bz2", ".txt", "
 NO_TRACE = ("README.txt", "uname.txt", "lscpu-p.txt", "dump.txt", "ftrace-cpu0-stats.txt", "perf-header.txt", "perf-latency.txt", "perf-timehist.txt",
             "check.txt", "command.txt", "truth.dat.zst")
 # Not told by the reference: how the file was read, and words for humans.
+COOKIES = os.path.join(ROOT, "tests", "reference", "cookies.map")
 NOT_COMPARED = {"input", "tool", "quality.note", "topology.source", "topology.note", "topology.flags"}
 SHOWN = 25
 EPS = 1e-6
@@ -83,12 +84,12 @@ def reference_answer(trace, topology, tasks):
     """JSON, or the text of an InputError"""
     sources = sorted(glob.glob(os.path.join(ROOT, "tests", "reference", "[a-z]*.py")))
     sources = [s for s in sources if not os.path.basename(s).startswith("test_")]
-    cache = os.path.join(BUILD, "reference", digest(sources + [trace, topology, tasks]) + ".json")
+    cache = os.path.join(BUILD, "reference", digest(sources + [COOKIES, trace, topology, tasks]) + ".json")
     if os.path.exists(cache):
         with open(cache, encoding="utf-8") as f:
             return json.load(f)
     try:
-        out = json.loads(json.dumps(reference.analyse(trace, topology, tasks)))
+        out = json.loads(json.dumps(reference.analyse(trace, topology, tasks, cookie_map=COOKIES)))
     except events.InputError as e:
         out = str(e)
     os.makedirs(os.path.dirname(cache), exist_ok=True)
@@ -100,7 +101,7 @@ def reference_answer(trace, topology, tasks):
 
 def program_answer(trace, topology, tasks):
     """(exit status, JSON or None, error text)"""
-    args = [WAKEIF, "report", "--json"] + (["--topology", topology] if topology else []) + (["--tasks", tasks] if tasks else []) + [trace]
+    args = [WAKEIF, "report", "--json", "--cookies", COOKIES] + (["--topology", topology] if topology else []) + (["--tasks", tasks] if tasks else []) + [trace]
     p = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     text = p.stdout.decode("utf-8", "replace")
     try:

@@ -210,6 +210,19 @@ def idle(c, j, ns):
     c.that(all(v <= ns for v in per.values()), "C-states within the window")
 
 
+def cookies(c, j, s):
+    k = s["cookies"]
+    for x, y in zip(k["cores"] + [k], s["cores"] + [s]):
+        c.equal([x["idle_ns"], x["single_ns"], x["compatible_ns"] + x["incompatible_ns"] + x["corun_unknown_ns"], x["unknown_ns"]],
+                y["busy_threads_ns"][:2] + [sum(y["busy_threads_ns"][2:]), y["unknown_ns"]], "cookies split busy threads")
+        c.rising([0, x["forced_idle_min_ns"], x["incompatible_ns"] * (len(y["busy_threads_ns"]) - 2)], "forced idle within incompatible co-run")
+    c.equal(len(k["cores"]), len(s["cores"]), "cores of cookies")
+    for g in k["groups"]:
+        c.equal(g["compatible_ns"] + g["incompatible_ns"] + g["alone_ns"] + g["unknown_ns"], g["run_ns"], "run time of a cookie")
+    if k["groups_total"] == len(k["groups"]):
+        c.equal(sum(g["run_ns"] for g in k["groups"]), sum(r["busy_ns"] for r in j["idle"]["cpu"]), "run time of all cookies = busy time")
+
+
 def smt(c, j, ns):
     s = j["smt"]
     c.equal(sum(s["busy_threads_ns"]) + s["unknown_ns"], ns * len(s["cores"]), "busy threads + unknown = cores x window")
@@ -221,6 +234,8 @@ def smt(c, j, ns):
     for t in s["tasks"]:
         c.equal(t["corun_ns"] + t["alone_ns"] + t["unknown_ns"], t["run_ns"], "co-run of %s" % t["pid"])
         c.rising([t["lost_ns"]["s090"], t["lost_ns"]["s062"], t["lost_ns"]["s050"], t["corun_ns"]], "SMT-lost time of %s" % t["pid"])
+    if "cookies" in s:
+        cookies(c, j, s)
     if s["pairs_total"] == len(s["pairs"]) and not s["unknown_ns"]:
         c.equal(sum(p["ns"] for p in s["pairs"]), sum(n * (n - 1) // 2 * v for n, v in enumerate(s["busy_threads_ns"])), "pairs add up")
     if s["tasks_total"] == len(s["tasks"]):

@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import affine
 import continuous
+import cookies
 import events
 import idle
 import longest
@@ -25,15 +26,15 @@ CLASSES = ("select", "self", "onrq", "oncpu", "delayed", "pinned", "fallback", "
 PLACEMENTS = ("prev_idle", "prev_busy", "idle_core", "idle_sibling_busy", "busy")
 
 
-def analyse(path, topology_path=None, tasks_path=None, start=None, stop=None, worst=20):
+def analyse(path, topology_path=None, tasks_path=None, start=None, stop=None, worst=20, cookie_map=None):
     trace, evs = events.load(path)
     told = markers.files(trace.texts) or {}
     topo = topology.from_markers(told) if told and not topology_path else topology.load(topology_path, trace.nr_cpus)
     facts = topology.parse_tasks(told.get("tasks", "")) if told and not tasks_path else topology.load_tasks(tasks_path)
-    return analyse_events(trace, evs, topo, facts, start, stop, worst)
+    return analyse_events(trace, evs, topo, facts, start, stop, worst, cookie_map)
 
 
-def analyse_events(trace, evs, topo, facts, start=None, stop=None, worst=20):
+def analyse_events(trace, evs, topo, facts, start=None, stop=None, worst=20, cookie_map=None):
     end = max(e.ts for e in evs if e.type != "lost")
     if stop is not None:
         evs = [e for e in evs if e.ts <= stop]
@@ -43,6 +44,8 @@ def analyse_events(trace, evs, topo, facts, start=None, stop=None, worst=20):
     waking, wk, gap, samples = wakeups.resolve(evs)
     m = state.Machine(trace, evs, end, topo, facts, wk, waking, start=start, stop=stop)
     parts = {"wait": continuous.IdleWhileWaiting(), "smt": smt.Smt(topo), "idle": idle.Idle(topo), "migrations": affine.Migrations(topo)}
+    if cookie_map and topo.smt > 1:
+        parts["cookies"] = cookies.Cookies(topo, cookies.Map(cookie_map))
     parts["idle"].attach(m)
     m.listeners = [missed.Decisions()] + list(parts.values())
     m.replay()
@@ -64,6 +67,8 @@ def analyse_events(trace, evs, topo, facts, start=None, stop=None, worst=20):
     s = parts["smt"].report()
     if s:
         out["smt"] = s
+        if "cookies" in parts:
+            s["cookies"] = parts["cookies"].report()
     return out
 
 
@@ -179,12 +184,13 @@ def main():
     p.add_argument("file")
     p.add_argument("--topology")
     p.add_argument("--tasks")
+    p.add_argument("--cookies")
     p.add_argument("--start-ns", type=int)
     p.add_argument("--stop-ns", type=int)
     p.add_argument("--worst", type=int, default=20)
     a = p.parse_args()
     try:
-        out = analyse(a.file, a.topology, a.tasks, a.start_ns, a.stop_ns, a.worst)
+        out = analyse(a.file, a.topology, a.tasks, a.start_ns, a.stop_ns, a.worst, a.cookies)
     except events.InputError as e:
         print("reference: %s: %s" % (a.file, e), file=sys.stderr)
         return 3

@@ -134,7 +134,8 @@ static void parse_event(char *line, struct wi_names *names, struct wi_event *e)
 		e->sw.prev_state = w[4][0];
 		e->sw.preempted = w[4][1] == '+';
 		e->sw.next_pid = task_word(w[5], names, &e->sw.next_comm);
-		e->sw.prev_prio = e->sw.next_prio = 120;
+		e->sw.prev_prio = 120;
+		e->sw.next_prio = (int16_t)(w[6] ? strtol(w[6], NULL, 10) : 120);
 	} else if (!strcmp(w[3], "waking") || !strcmp(w[3], "wakeup") || !strcmp(w[3], "new")) {
 		e->type = !strcmp(w[3], "waking") ? WI_EV_SCHED_WAKING : !strcmp(w[3], "wakeup") ? WI_EV_SCHED_WAKEUP : WI_EV_SCHED_WAKEUP_NEW;
 		e->wk.pid = task_word(w[4], names, &e->wk.comm);

@@ -3,7 +3,7 @@
  * A timeline fed from a few lines of text, and what it told its observer as text.
  *
  * Event lines:  STAMP CPU CURRENT[h|s] TYPE ARGS      CURRENT: pid of the record (h hardirq, s softirq)
- *   switch STATE NEXT     STATE: S, D, R, R+, X ...   (prev = CURRENT)
+ *   switch STATE NEXT     STATE: S, D, R, R+, X ...   (prev = CURRENT) optional third argument: prio of NEXT (default 120)
  *   waking PID TARGET | wakeup PID TARGET | new PID TARGET    optional third argument: prio (default 120)
  *   migrate PID ORIG DEST | fork CHILD | exec PID OLD | exit | other | lost | chain
  * Task names are "t<pid>" unless PID is written PID=NAME.
