@@ -133,7 +133,7 @@ demo: | $(DEPS_FIRST)
 	@$(HAND_OVER)
 	@O=$(O) tests/demo.sh
 
-RUN_TESTS = O=$(O) WAKEIF_INSTRUMENTED=$(if $(SAN)$(COVERAGE),1) tests/run.sh $(1); status=$$?; $(HAND_OVER); exit $$status
+RUN_TESTS = O=$(O) WAKEIF_INSTRUMENTED=$(if $(COVERAGE),coverage,$(if $(SAN),sanitizers)) tests/run.sh $(1); status=$$?; $(HAND_OVER); exit $$status
 check: | $(DEPS_FIRST)
 	@$(MAKE) $(SUBMAKE) tests-built WERROR=1
 	@$(call RUN_TESTS,check)
@@ -157,8 +157,7 @@ $(O)/fuzz/%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/libwakeif.a
 	$(call say,LINK)$(CC) -fsanitize=address,undefined,fuzzer -o $@ $^ $(ALL_LIBS)
 
 coverage: | $(DEPS_FIRST)
-	@$(MAKE) $(SUBMAKE) COVERAGE=1 OPT='-O0 -g' check
-	@O=build/coverage tests/coverage.sh
+	@$(MAKE) $(SUBMAKE) COVERAGE=1 OPT='-O0 -g' check; status=$$?; O=build/coverage tests/coverage.sh && exit $$status
 
 install: all
 	$(INSTALL) -D -m 755 $(O)/wakeif $(DESTDIR)$(bindir)/wakeif
