@@ -6,6 +6,7 @@
 
 #include "analyzer/cmd_replay_opts.h"
 #include "analyzer/report/validate.h"
+#include "analyzer/truth/dat.h"
 
 enum { KEY_TRUTH = 0x200, KEY_NODECISION, KEY_TASKS };
 
@@ -13,12 +14,13 @@ struct validate_cmd {
 	struct wi_replay_cmd r; /* first: the option groups take it */
 	const char *truth, *nodecision;
 	bool tasks_of_truth;
+	struct wi_truth_dat *dat; /* NULL: the truth is a table */
 	struct wi_validate *validate;
 	const struct wi_validate_results *results;
 };
 
 static const struct argp_option own_options[] = {
-	{ "truth", KEY_TRUTH, "FILE", 0, "the kernel's own decisions: decisions.tsv, plain or .zst", 3 },
+	{ "truth", KEY_TRUTH, "FILE", 0, "the kernel's own decisions: decisions.tsv, or the trace.dat of the probe events; plain or .zst", 3 },
 	{ "nodecision", KEY_NODECISION, "FILE", 0, "wakeups that came to no decision (default: nodecision.tsv or .zst beside the truth)", 3 },
 	{ "tasks-of-truth", KEY_TASKS, NULL, 0, "affinity and policy of tasks as the truth tells them, where no list of tasks was taken while they lived", 3 },
 	{ 0 },
@@ -127,6 +129,15 @@ static bool print(FILE *out, const struct wi_report *rep, const void *ctx, struc
 	return ok;
 }
 
+/* The truth is a trace.dat of probe events. */
+static bool open_dat(struct validate_cmd *c, struct wi_session *s, struct wi_validate_opts *o, struct wi_err *err)
+{
+	c->dat = wi_truth_dat_new(c->truth, err);
+	o->open = wi_truth_dat_open;
+	o->open_ctx = c->dat;
+	return c->dat && wi_truth_dat_trace(c->dat, s->src, err);
+}
+
 static bool validate(struct validate_cmd *c, struct wi_session *s, struct wi_err *err)
 {
 	struct wi_replay_wanted *w = &c->r.wanted;
@@ -138,7 +149,8 @@ static bool validate(struct validate_cmd *c, struct wi_session *s, struct wi_err
 	wi_session_find_kernel(s);
 	o.topology = s->machine.topology;
 	o.kernel_version = s->kernel;
-	c->validate = wi_validate_new(&o, err);
+	if (!wi_truth_dat_is(c->truth) || open_dat(c, s, &o, err))
+		c->validate = wi_validate_new(&o, err);
 	if (c->validate && c->tasks_of_truth) {
 		size_t nr;
 		const struct wi_task_fact *facts = wi_validate_facts(c->validate, &nr);
@@ -185,5 +197,6 @@ int wi_cmd_validate(int argc, char **argv)
 		wi_session_print(&s, print, &pr, &err);
 	status = wi_session_end(&s, &err);
 	wi_validate_free(c.validate);
+	wi_truth_dat_free(c.dat);
 	return status;
 }

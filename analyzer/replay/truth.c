@@ -51,6 +51,8 @@ static const struct column {
 _Static_assert((int)NR_D >= (int)NR_N, "one array holds the columns of either");
 
 struct wi_truth {
+	const struct wi_truth_ops *ops; /* NULL: a table */
+	void *self;
 	struct wi_tsv tsv;
 	const struct column *columns;
 	int at[NR_D];		 /* field index of a column; -1 not there */
@@ -373,6 +375,19 @@ struct wi_truth *wi_truth_open_nodecision(const char *path, struct wi_err *err)
 	return open_table(path, nodecision_columns, NR_N, err);
 }
 
+struct wi_truth *wi_truth_of(const struct wi_truth_ops *ops, void *self, struct wi_err *err)
+{
+	struct wi_truth *t = calloc(1, sizeof(*t));
+
+	if (!t) {
+		wi_err_nomem(err);
+		return NULL;
+	}
+	t->ops = ops;
+	t->self = self;
+	return t;
+}
+
 static int next_line(struct wi_truth *t, struct wi_err *err)
 {
 	int got = wi_tsv_next(&t->tsv, err);
@@ -387,22 +402,24 @@ static int next_line(struct wi_truth *t, struct wi_err *err)
 
 int wi_truth_next(struct wi_truth *t, struct wi_truth_decision *d, struct wi_err *err)
 {
-	int got = next_line(t, err);
+	int got = t->ops ? t->ops->next(t->self, d, err) : next_line(t, err);
 
-	return got <= 0 || parse_decision(t, d, err) ? got : -1;
+	return got <= 0 || t->ops || parse_decision(t, d, err) ? got : -1;
 }
 
 int wi_truth_next_nodecision(struct wi_truth *t, struct wi_truth_nodecision *d, struct wi_err *err)
 {
-	int got = next_line(t, err);
+	int got = t->ops ? t->ops->next_nodecision(t->self, d, err) : next_line(t, err);
 
-	return got <= 0 || parse_nodecision(t, d, err) ? got : -1;
+	return got <= 0 || t->ops || parse_nodecision(t, d, err) ? got : -1;
 }
 
 void wi_truth_close(struct wi_truth *t)
 {
 	if (!t)
 		return;
+	if (t->ops)
+		t->ops->close(t->self);
 	wi_tsv_close(&t->tsv);
 	free(t->mask);
 	free(t->tests);

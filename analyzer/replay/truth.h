@@ -92,6 +92,16 @@ struct wi_truth;
 struct wi_truth *wi_truth_open(const char *path, struct wi_err *err);
 struct wi_truth *wi_truth_open_nodecision(const char *path, struct wi_err *err);
 
+/* Decisions from elsewhere than a table. */
+struct wi_truth_ops {
+	int (*next)(void *self, struct wi_truth_decision *d, struct wi_err *err);
+	int (*next_nodecision)(void *self, struct wi_truth_nodecision *d, struct wi_err *err);
+	void (*close)(void *self);
+};
+
+/* NULL: out of memory, self is still the caller's; else wi_truth_close() closes it. */
+struct wi_truth *wi_truth_of(const struct wi_truth_ops *ops, void *self, struct wi_err *err);
+
 /* 1: *d is filled, what it points to is valid until the next call; 0: the end; -1: err set. */
 int wi_truth_next(struct wi_truth *t, struct wi_truth_decision *d, struct wi_err *err);
 int wi_truth_next_nodecision(struct wi_truth *t, struct wi_truth_nodecision *d, struct wi_err *err);

@@ -147,13 +147,18 @@ static bool cpu_is_known(const struct wi_validate *v, uint32_t cpu, uint64_t lin
 {
 	if (cpu < v->opt.topology->nr_cpus)
 		return true;
-	return wi_err_at(err, WI_EREFUSED, v->opt.truth, WI_NO_OFFSET, "line %llu names CPU %u, the topology (%s) has %u", (unsigned long long)line, cpu,
+	return wi_err_at(err, WI_EREFUSED, v->opt.truth, WI_NO_OFFSET, "%s %llu names CPU %u, the topology (%s) has %u", v->opt.open ? "decision" : "line", (unsigned long long)line, cpu,
 			 v->opt.topology->source, v->opt.topology->nr_cpus);
+}
+
+static struct wi_truth *open_truth(const struct wi_validate *v, struct wi_err *err)
+{
+	return v->opt.open ? v->opt.open(v->opt.open_ctx, false, err) : wi_truth_open(v->opt.truth, err);
 }
 
 static bool read_decisions(struct wi_validate *v, struct wi_err *err)
 {
-	struct wi_truth *truth = wi_truth_open(v->opt.truth, err);
+	struct wi_truth *truth = open_truth(v, err);
 	uint32_t *fact_of = calloc(WI_PID_MAX + 1, sizeof(*fact_of));
 	struct wi_truth_decision d;
 	int got = -1;
@@ -194,9 +199,9 @@ static bool read_nodecisions(struct wi_validate *v, struct wi_err *err)
 	struct wi_truth_nodecision d;
 	int got = -1;
 
-	if (!v->opt.nodecision)
+	if (!v->opt.nodecision && !v->opt.open)
 		return true;
-	truth = wi_truth_open_nodecision(v->opt.nodecision, err);
+	truth = v->opt.nodecision ? wi_truth_open_nodecision(v->opt.nodecision, err) : v->opt.open(v->opt.open_ctx, true, err);
 	while (truth && (got = wi_truth_next_nodecision(truth, &d, err)) > 0) {
 		struct told t = { .waking_ns = d.waking_ts_ns, .pid = d.pid };
 
@@ -267,7 +272,7 @@ static bool begin_logic(struct wi_validate *v, struct wi_err *err)
 	if (!v->opt.logic || !v->r.truth_wakeups)
 		return true;
 	v->logic = wi_logic_new(v->opt.topology, &knobs, err);
-	v->logic_truth = v->logic ? wi_truth_open(v->opt.truth, err) : NULL;
+	v->logic_truth = v->logic ? open_truth(v, err) : NULL;
 	v->has_next = v->logic_truth && wi_truth_next(v->logic_truth, &v->next, err) > 0;
 	v->r.has_logic = true;
 	return v->logic_truth && !err->code;

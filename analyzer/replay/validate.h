@@ -67,6 +67,9 @@ struct wi_validate_opts {
 	const struct wakeif_topology *topology; /* borrowed */
 	uint32_t kernel_version;
 	const char *truth, *nodecision; /* paths; nodecision NULL: not known */
+	/* Where the truth comes from, if not from tables; truth is its name in messages then. NULL: tables. */
+	struct wi_truth *(*open)(void *ctx, bool nodecision, struct wi_err *err);
+	void *open_ctx;
 	bool logic; /* check the logic where the truth has run queues */
 	/* Called for each logic case that differs; may be NULL. */
 	void (*logic_case)(void *ctx, const struct wi_logic_case *c);
