@@ -22,6 +22,8 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+#define SHOWN 500 /* longest spec that is shown again */
+
 /* A wrong spec, shown with a caret below the first wrong character. */
 static void refuse_spec(const char *text, size_t at, const struct wi_err *err)
 {
@@ -30,7 +32,7 @@ static void refuse_spec(const char *text, size_t at, const struct wi_err *err)
 	for (size_t i = 0; i < at && text[i]; i++)
 		width += ((unsigned char)text[i] & 0xc0) != 0x80;
 	wi_cmd_fail(err);
-	for (const char *c = text; *c && (unsigned char)*c >= 0x20 && *c != 0x7f; c++)
+	for (const char *c = text; *c && (unsigned char)*c >= 0x20 && *c != 0x7f && c < text + SHOWN; c++)
 		if (!c[1])
 			fprintf(stderr, "  -m %s\n     %*s^\n", text, (int)width, "");
 	exit((int)err->code);

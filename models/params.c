@@ -132,7 +132,12 @@ void wi_param_format(const struct wakeif_param *p, int64_t value, char *out, siz
 
 static bool name_is_legal(const char *name)
 {
-	return name && *name && strlen(name) <= 64 && !name[strcspn(name, ",= \t\n")];
+	size_t len = name ? strnlen(name, 65) : 0;
+
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)name[i]) && !strchr("._+-", name[i]))
+			return false;
+	return len && len <= 64;
 }
 
 bool wi_model_ops_check(const struct wakeif_model_ops *ops, const char *file, struct wi_err *err)
@@ -160,6 +165,9 @@ bool wi_model_ops_check(const struct wakeif_model_ops *ops, const char *file, st
 
 		if (!name_is_legal(p->name) || !p->dflt || !p->help || p->type > WAKEIF_PARAM_CHOICE || (p->type == WAKEIF_PARAM_CHOICE && !p->choices))
 			return wi_err_at(err, WI_EREFUSED, file, WI_NO_OFFSET, "model %s: parameter %u is not complete", ops->name, i);
+		for (uint32_t j = 0; j < i; j++)
+			if (!strcmp(ops->params[j].name, p->name))
+				return wi_err_at(err, WI_EREFUSED, file, WI_NO_OFFSET, "model %s: two parameters are named %s", ops->name, p->name);
 		struct wi_err sub = { 0 };
 		if (!parse_value(p, p->dflt, strlen(p->dflt), &v, &at, &sub))
 			return wi_err_at(err, WI_EREFUSED, file, WI_NO_OFFSET, "model %s: the default of %s is not legal: %s", ops->name, p->name, sub.msg);

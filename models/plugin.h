@@ -15,7 +15,8 @@ void wi_plugin_close(void *handle);
 
 /*
  * Around every call into a plug-in: if it crashes in between (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT), the program
- * ends with status 1 and a line that names the plug-in and the call. name and call must live until leave.
+ * ends with status 1 and a line that names the plug-in and the call; likewise if it calls exit(). name and call must live
+ * until leave.
  */
 void wi_plugin_enter(const char *name, const char *call);
 void wi_plugin_leave(void);

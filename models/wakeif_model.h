@@ -354,7 +354,7 @@ struct wakeif_host {
 struct wakeif_model_ops {
 	uint32_t abi;  /* WAKEIF_ABI */
 	uint32_t size; /* sizeof(struct wakeif_model_ops) */
-	const char *name;    /* lower case, no ',' and no '=' */
+	const char *name;    /* lower case letters, digits and . _ + -; no built-in model's */
 	const char *summary; /* one line */
 	const char *source;  /* kernel version, paper, message-id */
 	const char *confidence; /* "code read", "from memory", ... */
