@@ -5,19 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SYNC = 0x300, KEY_HISTORY, KEY_SEED };
+enum { KEY_SYNC = 0x300, KEY_HISTORY, KEY_SEED, KEY_COOKIES };
 
 static const struct argp_option options[] = {
 	{ "model", 'm', "MODEL[,NAME=VALUE...]", 0,
-	  "a model (wakeif models lists them), linux-auto for the recording's own kernel, or a plug-in by its path; may "
+	  "a model (wakeif models lists them), linux-auto for the recording's own kernel, or a plug-in by its path; "
+	  "may "
 	  "be given several times",
 	  0 },
 	{ "sync", KEY_SYNC, "learned|recorded|never|always", 0,
 	  "how WF_SYNC of a wakeup is found (default: learned; as recorded where it was)", 0 },
 	{ "history", KEY_HISTORY, "own|observed", 0,
-	  "what models with a memory remember: their own answers, or what the kernel did (default: observed for the model "
+	  "what models with a memory remember: their own answers, or what the kernel did (default: observed for the "
+	  "model "
 	  "of the recording's kernel, own for the others)",
 	  0 },
+	{ "cookies", KEY_COOKIES, "tgid|comm|cgroup|FILE", 0,
+	  "cookies of tasks, for models with core scheduling (see wakeif smt --cookies)", 0 },
 	{ "seed", KEY_SEED, "N", 0, "for models that draw lots (default: 1)", 0 },
 	{ 0 },
 };
@@ -93,6 +97,9 @@ static error_t models_key(int key, char *arg, struct argp_state *state)
 		if (!*arg || !pick(arg, history, 3, &value))
 			argp_error(state, "--history: neither own nor observed: '%s'", arg);
 		c->wanted.history = (enum wi_history)value;
+		break;
+	case KEY_COOKIES:
+		c->wanted.cookies = arg;
 		break;
 	case KEY_SEED:
 		parse_seed(arg, c, state);

@@ -8,6 +8,7 @@
 
 #include "analyzer/base/cpumask.h"
 #include "analyzer/observers.h"
+#include "analyzer/replay/cookies.h"
 #include "models/params.h"
 #include "models/registry.h"
 
@@ -20,6 +21,8 @@ struct wi_session_replay {
 	const struct wakeif_model_ops *kernel_ops; /* NULL: none is built in */
 	bool kernel_exact;
 	struct wi_sync_table *table; /* NULL: nothing was learned */
+	struct wi_cookie_map *map; /* NULL: none */
+	struct wi_replay_cookies *cookies;
 	struct wi_observers observers;
 	struct wi_replay *replay;
 	struct wi_results *facts; /* without metrics */
@@ -202,6 +205,27 @@ static bool add_models(struct wi_session *s, const struct wi_replay_wanted *want
 	return true;
 }
 
+/* Cookies are the user's: no trace tells them. */
+static bool find_cookies(struct wi_session *s, const struct wi_replay_wanted *wanted, struct wi_err *err)
+{
+	struct wi_session_replay *r = s->replaying;
+
+	for (size_t i = 0; i < r->nr && !wanted->cookies; i++) {
+		const struct wakeif_param *p = param(r->spec[i].ops, "core-sched");
+
+		if (r->spec[i].ops->needs & WAKEIF_NEED_COOKIES || (p && r->spec[i].values[p - r->spec[i].ops->params]))
+			return wi_err_set(err, WI_EUSAGE, "model %s: core scheduling needs cookies: no --cookies MAP",
+					  r->spec[i].label);
+	}
+	if (!wanted->cookies)
+		return true;
+	r->map = wi_cookie_map_new(wanted->cookies, err);
+	if (!r->map)
+		return false;
+	r->cookies = wi_replay_cookies_new(r->map, s->names);
+	return r->cookies || wi_err_nomem(err);
+}
+
 static uint32_t all_needs(const struct wi_session_replay *r)
 {
 	uint32_t needs = 0;
@@ -242,6 +266,8 @@ static struct wi_replay_opts engine_opts(const struct wi_session *s, const struc
 					.learned = r->table,
 					.sync_of = wanted->sync_of,
 					.sync_ctx = wanted->sync_ctx,
+					.cookie = r->cookies ? wi_replay_cookie : NULL,
+					.cookie_ctx = r->cookies,
 					.sink = wanted->sink,
 					.sink_ctx = wanted->sink_ctx };
 }
@@ -273,6 +299,7 @@ static bool learn(struct wi_session *s, const struct wi_replay_wanted *wanted, s
 	ro.nr_models = 1;
 	ro.learn = r->table;
 	ro.learned = NULL;
+	ro.cookie = NULL;
 	ro.sink = NULL;
 	replay = r->table ? wi_replay_new(&ro, err) : NULL;
 	if (!r->table)
@@ -312,21 +339,24 @@ static bool judge(struct wi_session *s, const struct wi_replay_wanted *wanted, s
 {
 	struct wi_session_replay *r = s->replaying;
 	struct wi_replay_opts ro = engine_opts(s, wanted);
-	const struct wi_timeline_observer *list[3] = { NULL };
+	const struct wi_timeline_observer *list[4] = { NULL };
 
 	r->replay = wi_replay_new(&ro, err);
 	if (!r->replay || (wanted->metrics && !wi_session_metrics(s, wanted->metrics, err)))
 		return false;
 	list[0] = s->metrics ? wi_metrics_observer(s->metrics) : NULL;
 	list[1] = wanted->observer;
-	list[2] = wi_replay_observer(r->replay);
-	if (!wi_session_timeline(s, wi_observers_join(&r->observers, list, 3), err))
+	list[2] = r->cookies ? wi_replay_cookies_observer(r->cookies) : NULL;
+	list[3] = wi_replay_observer(r->replay);
+	if (!wi_session_timeline(s, wi_observers_join(&r->observers, list, 4), err))
 		return false;
 	if (s->metrics)
 		wi_metrics_bind(s->metrics, s->timeline);
 	wi_replay_bind(r->replay, s->timeline);
 	if (!wi_session_read(s, "replaying", true, err))
 		return false;
+	if (r->cookies && wi_replay_cookies_failed(r->cookies))
+		return wi_err_nomem(err);
 	s->replayed = wi_replay_finish(r->replay, err);
 	if (!s->replayed)
 		return false;
@@ -346,7 +376,7 @@ bool wi_session_replay(struct wi_session *s, const struct wi_replay_wanted *want
 	wi_session_find_kernel(s);
 	r->kernel_ops = wi_model_of_kernel(s->kernel, &r->kernel_exact);
 	describe_kernel(s);
-	if (!add_models(s, wanted, err))
+	if (!add_models(s, wanted, err) || !find_cookies(s, wanted, err))
 		return false;
 	describe_lacks(s);
 	if (wanted->sync == WI_SYNC_LEARNED && r->kernel_ops && r->kernel_ops->needs & WAKEIF_NEED_SYNC &&
@@ -365,6 +395,8 @@ void wi_session_replay_fini(struct wi_session *s)
 	for (size_t i = 0; i < r->nr; i++)
 		wi_model_spec_fini(&r->spec[i]);
 	wi_sync_table_free(r->table);
+	wi_replay_cookies_free(r->cookies);
+	wi_cookie_map_free(r->map);
 	wi_results_free(r->facts);
 	free(r);
 	s->replaying = NULL;

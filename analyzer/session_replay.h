@@ -15,6 +15,7 @@ struct wi_replay_wanted {
 	enum wi_sync_mode sync;
 	enum wi_history history; /* DEFAULT: observed for the model of the recording's kernel, own for the others */
 	uint64_t seed;
+	const char *cookies; /* map of core scheduling's cookies, as wi_cookie_map_new() takes it; NULL none */
 	const struct wi_metrics_opts *metrics; /* measure what happened in the same pass; NULL: no */
 	void (*sink)(void *ctx, const struct wi_replay_decision *d); /* may be NULL */
 	void *sink_ctx;

@@ -270,7 +270,7 @@ static bool walk(const struct fair *f, wakeif_word *cpus, uint32_t from, bool wa
 		}
 		if (s->left != UINT32_MAX)
 			s->left--;
-		if (!fair_idle_or_sidle(f, c, WI_FAIR_SCAN))
+		if (!fair_idle_or_sidle(f, c, WI_FAIR_SCAN) || !fair_cookie_fits(f, c))
 			continue;
 		if (hot(f, c)) {
 			if (f->k->cache == WI_FAIR_CACHE_RFC)
@@ -336,7 +336,7 @@ static bool by_mask(const struct fair *f, const wakeif_word *span)
 {
 	const struct wi_fair_inputs *in = f->in;
 
-	if (in->ask->idle || (in->trace && !f->quiet) || f->k->cache)
+	if (in->ask->idle || (in->trace && !f->quiet) || f->k->cache || in->core_cookie)
 		return false;
 	for (uint32_t i = 0; in->unknown && i < f->m->nr_words; i++)
 		if (in->unknown[i] & span[i])

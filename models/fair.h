@@ -185,6 +185,7 @@ struct wi_fair_ask {
 	X(WANT_CORE, "value: has_idle_cores of the LLC of cpu")                                                        \
 	X(BUDGET, "value CPUs may be looked at in the LLC of cpu")                                                     \
 	X(HOT, "cpu is idle but reserved for a task that will be back soon")                                           \
+	X(COOKIE, "cpu is idle, but its core has another cookie than the wakee")                                       \
 	X(GROUP, "the group with cpu is compared; value: idle CPUs in it")                                             \
 	X(GROUP_CHOSEN, "the group with cpu is idlest")                                                                \
 	X(GROUP_STAY, "the group of cpu is kept")                                                                      \
@@ -227,6 +228,8 @@ struct wi_fair_inputs {
 	const struct wakeif_cpu *cpu;
 	uint32_t delayed_on_waker; /* delayed tasks that nr_running of waker_cpu counts (6.12) */
 	const uint64_t *hot_until; /* by CPU (SIS_CACHE); NULL: none */
+	const uint32_t *core_cookie; /* by CPU: its core's cookie, WAKEIF_COOKIE_UNKNOWN; NULL: no core scheduling */
+	uint32_t cookie;	     /* the wakee's */
 	wakeif_word *cleared; /* sis_node: gets the lowest CPUs of other LLCs whose has_idle_cores becomes 0; NULL: not
 				 told */
 	void (*trace)(void *ctx, const struct wi_fair_step *step); /* NULL: nobody listens */

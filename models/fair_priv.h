@@ -60,6 +60,21 @@ static inline bool fair_idle_or_sidle(const struct fair *f, uint32_t cpu, enum w
 	return how;
 }
 
+/* sched_cpu_cookie_match(); one that is not known is another. */
+static inline bool fair_cookie_fits(const struct fair *f, uint32_t cpu)
+{
+	const struct wi_fair_inputs *in = f->in;
+
+	if (__builtin_expect(!in->core_cookie, 1))
+		return true;
+	if (in->cookie == WAKEIF_COOKIE_UNKNOWN || in->core_cookie[cpu] == WAKEIF_COOKIE_UNKNOWN)
+		f->r->unknown_matters = true;
+	else if (in->core_cookie[cpu] == in->cookie)
+		return true;
+	fair_step(f, WI_FAIR_STEP_COOKIE, 0, cpu, 0);
+	return false;
+}
+
 /* A walk of a set from `from` on, wrapping, each CPU once, while CPUs may be taken out of the set. */
 struct fair_wrap {
 	uint32_t from, at;

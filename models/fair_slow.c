@@ -99,6 +99,35 @@ static bool weigh_group(const struct fair *f, const struct wakeif_domain *sd, st
 	return true;
 }
 
+/* sched_core_cookie_match(): any idle core will do, too. */
+static bool core_fits(const struct fair *f, uint32_t cpu)
+{
+	const struct wi_fair_inputs *in = f->in;
+
+	if (!in->core_cookie)
+		return true;
+	wi_mask_for_each (s, f->m->core[cpu], f->m->nr_words) {
+		bool idle = in->ask->idle ? in->ask->idle(in->ask->ctx, s, WI_FAIR_SLOW) : wi_mask_test(in->idle, s);
+
+		if (!idle)
+			return fair_cookie_fits(f, cpu);
+	}
+	return true;
+}
+
+/* sched_group_cookie_match() */
+static bool group_fits(const struct fair *f, const struct group *g)
+{
+	if (!f->in->core_cookie)
+		return true;
+	if (!g->span)
+		return core_fits(f, g->first);
+	wi_mask_for_each (c, g->span, f->m->nr_words)
+		if (wi_mask_test(f->in->allowed, c) && core_fits(f, c))
+			return true;
+	return false;
+}
+
 static bool idler(const struct group *g, const struct group *best)
 {
 	if (g->type != best->type)
@@ -161,7 +190,7 @@ static bool idlest_group(const struct fair *f, const struct wakeif_domain *sd, u
 		if (g.span)
 			for (uint32_t i = 0; i < words; i++)
 				left[i] &= ~g.span[i];
-		if (!weigh_group(f, sd, &g))
+		if (!group_fits(f, &g) || !weigh_group(f, sd, &g))
 			continue;
 		if (in_group(&g, from)) {
 			local = g;
@@ -195,7 +224,7 @@ static uint32_t idlest_in_group(const struct fair *f, const struct group *g, uin
 	if (!g->span || g->weight == 1)
 		return g->first;
 	wi_mask_for_each (c, g->span, f->m->nr_words) {
-		if (!wi_mask_test(in->allowed, c))
+		if (!wi_mask_test(in->allowed, c) || !core_fits(f, c))
 			continue;
 		if (fair_is_sidle(f, c)) {
 			fair_step(f, WI_FAIR_STEP_IDLE, WI_FAIR_SLOW, c, 2);

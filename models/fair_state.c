@@ -28,6 +28,16 @@ struct evidence {
 	uint64_t least_ns, below_ns, gave_up_ns;
 };
 
+/*
+ * Core scheduling: a core has the cookie of its latest pick of a task, which is that of a thread's running one; a core
+ * whose threads all idle picked the idle task last, which has none.
+ */
+struct picked {
+	uint64_t number; /* of the pick */
+	uint32_t cookie;
+	enum { PICKED_UNKNOWN, PICKED_IDLE, PICKED_TASK } what;
+};
+
 struct wi_fair_state {
 	struct wi_fair_state_opts opt;
 	const struct wakeif_host *host;
@@ -44,7 +54,10 @@ struct wi_fair_state {
 	wakeif_word *cleared;
 	uint64_t *hot_until;
 	struct evidence *evidence; /* by LLC; NULL: nothing is learned */
-	uint32_t *slept;	   /* by CPU: slot that left it last */
+	struct picked *picked;	   /* by CPU; NULL: no core scheduling */
+	uint64_t nr_picks;
+	uint32_t *core_cookie; /* by CPU: its core's */
+	uint32_t *slept;       /* by CPU: slot that left it last */
 	bool began, failed, asked;
 	/* The latest decision, until what came of it is told. */
 	struct {
@@ -176,6 +189,14 @@ struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const st
 	s->slept = calloc(n, sizeof(*s->slept));
 	if (opts->observed)
 		s->evidence = calloc(n, sizeof(*s->evidence));
+	if (opts->core_sched) {
+		s->picked = calloc(n, sizeof(*s->picked));
+		s->core_cookie = malloc(n * sizeof(*s->core_cookie));
+		if (!s->picked || !s->core_cookie)
+			goto nomem;
+		for (uint32_t c = 0; c < n; c++)
+			s->core_cookie[c] = WAKEIF_COOKIE_UNKNOWN;
+	}
 	if ((opts->observed && !s->evidence) || !s->cores || !s->idle || !s->usable || !s->cleared || !s->hot_until ||
 	    !s->slept)
 		goto nomem;
@@ -194,6 +215,7 @@ struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const st
 					 .knobs = &s->opt.knobs,
 					 .ask = &s->ask,
 					 .idle = s->idle,
+					 .core_cookie = s->core_cookie,
 					 .hot_until = opts->knobs.cache ? s->hot_until : NULL,
 					 .cleared = opts->knobs.sis_node ? s->cleared : NULL };
 	s->last.task = NONE;
@@ -219,6 +241,8 @@ void wi_fair_state_free(struct wi_fair_state *s)
 	free(s->hot_until);
 	free(s->slept);
 	free(s->evidence);
+	free(s->picked);
+	free(s->core_cookie);
 	free(s);
 }
 
@@ -310,6 +334,45 @@ static void reserve(struct wi_fair_state *s, uint32_t cpu, uint64_t now_ns)
 		s->hot_until[cpu] = now_ns + l->sleep_ns;
 }
 
+static void core_picked(struct wi_fair_state *s, uint32_t cpu)
+{
+	uint32_t cookie = 0;
+	uint64_t latest = 0;
+
+	wi_mask_for_each (c, s->machine.core[cpu], s->nr_words) {
+		if (s->picked[c].what == PICKED_TASK && s->picked[c].number > latest) {
+			latest = s->picked[c].number;
+			cookie = s->picked[c].cookie;
+		} else if (s->picked[c].what == PICKED_UNKNOWN && !latest) {
+			cookie = WAKEIF_COOKIE_UNKNOWN;
+		}
+	}
+	wi_mask_for_each (c, s->machine.core[cpu], s->nr_words)
+		s->core_cookie[c] = cookie;
+}
+
+static void follow_picks(struct wi_fair_state *s, const struct wakeif_happening *h)
+{
+	struct picked *p = &s->picked[h->cpu];
+
+	switch (h->type) {
+	case WAKEIF_TASK_RUNS:
+		*p = (struct picked){ ++s->nr_picks, s->host->cookie(s->host->ctx, h->task), PICKED_TASK };
+		break;
+	case WAKEIF_TASK_PREEMPTED:
+	case WAKEIF_TASK_SLEEPS:
+	case WAKEIF_CPU_IDLES:
+		p->what = PICKED_IDLE; /* until it is told what runs instead */
+		break;
+	case WAKEIF_CPU_LOST:
+		p->what = PICKED_UNKNOWN;
+		break;
+	default:
+		return;
+	}
+	core_picked(s, h->cpu);
+}
+
 /* The CPU picks its idle task: when the rest of its core idles, too, the LLC has an idle core. */
 static void cpu_idles(struct wi_fair_state *s, uint32_t cpu, uint64_t now_ns)
 {
@@ -384,9 +447,12 @@ static void learn(struct wi_fair_state *s, const struct wakeif_happening *h)
 
 void wi_fair_state_observe(struct wi_fair_state *s, const struct wakeif_happening *h)
 {
+	bool cpu_known = h->cpu < s->nr_cpus;
+
+	if (__builtin_expect(s->picked && cpu_known, 0))
+		follow_picks(s, h);
 	if (!s->lengths && (ONLY_LENGTHS >> h->type & 1))
 		return;
-	bool cpu_known = h->cpu < s->nr_cpus;
 
 	switch (h->type) {
 	case WAKEIF_CPU_IDLES:
@@ -435,6 +501,11 @@ void wi_fair_state_observe(struct wi_fair_state *s, const struct wakeif_happenin
 static void begin(struct wi_fair_state *s, const struct wakeif_view *v)
 {
 	s->began = true;
+	for (uint32_t c = 0; s->picked && c < s->nr_cpus; c++)
+		if (s->picked[c].what == PICKED_UNKNOWN && wi_mask_test(v->idle, c)) {
+			s->picked[c].what = PICKED_IDLE;
+			core_picked(s, c);
+		}
 	for (uint32_t c = 0; c < s->nr_cpus && s->machine.smt; c++) {
 		bool all = wi_mask_test(v->idle, c);
 
@@ -477,6 +548,9 @@ static void fill_wakeup(struct wi_fair_state *s, const struct wakeif_wakeup *w)
 	in->waker_in_task = w->context == WAKEIF_CTX_TASK || w->context == WAKEIF_CTX_UNKNOWN;
 	in->wakee_idle_policy = w->policy == WAKEIF_POLICY_IDLE;
 	in->allowed = w->allowed;
+	if (s->picked)
+		in->cookie = w->wakee_task != WAKEIF_TASK_NONE ? host->cookie(host->ctx, w->wakee_task)
+							       : WAKEIF_COOKIE_UNKNOWN;
 }
 
 static void fill_view(struct wi_fair_state *s, const struct wakeif_view *v)

@@ -18,6 +18,7 @@ struct wi_fair_state_opts {
 	 * how far it looked for an idle CPU bounds nr_idle_scan for a while.
 	 */
 	bool observed;
+	bool core_sched;	    /* core scheduling, with the cookies of host->cookie */
 	bool runnable_load;	    /* CPUs are compared by host->runnable_load (up to 5.6), not by cpu_load */
 	int64_t nr_idle_scan;	    /* fixed; negative: host->scan_budget */
 	uint64_t vcpu_preempted_ns; /* CPUs idle for longer count as taken from the guest, as busy; 0: never */

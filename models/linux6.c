@@ -28,6 +28,8 @@
 	X(WA_IDLE, "wa-idle", BOOL, "on", 0, 0, NULL, "scheduler feature WA_IDLE")                                     \
 	X(WA_WEIGHT, "wa-weight", BOOL, "on", 0, 0, NULL, "scheduler feature WA_WEIGHT")                               \
 	X(WA_BIAS, "wa-bias", BOOL, "on", 0, 0, NULL, "scheduler feature WA_BIAS")                                     \
+	X(CORE_SCHED, "core-sched", BOOL, "off", 0, 0, NULL,                                                           \
+	  "core scheduling, with a map of cookies: a scan takes idle CPUs of cores with the wakee's cookie only")      \
 	X(VCPU_PREEMPTED, "vcpu-preempted", NS, "0", 0, INT64_MAX, NULL,                                               \
 	  "in a guest, CPUs idle for longer are taken as preempted by the host, hence busy; 0: never")
 
@@ -51,6 +53,7 @@ static void *init(const struct wakeif_host *host, const int64_t *v, uint32_t ver
 					.nr_idle_scan = v[P_NR_IDLE_SCAN],
 					.vcpu_preempted_ns = (uint64_t)v[P_VCPU_PREEMPTED] };
 
+	o.core_sched = v[P_CORE_SCHED];
 	o.knobs.sync = (uint8_t)v[P_WF_SYNC];
 	o.knobs.short_run_ns = (uint32_t)v[P_SHORT_RUN];
 	o.knobs.cache = (uint8_t)v[P_SIS_CACHE];

@@ -315,6 +315,8 @@ enum wakeif_need {
 	WAKEIF_NEED_FUTURE = 1 << 20	    /* hindsight; built-in models only, through a door of their own */
 };
 
+#define WAKEIF_COOKIE_UNKNOWN UINT32_MAX /* of a task of which the map of cookies cannot tell */
+
 /*
  * What the analyzer lends to a model from init to fini. The estimates are those of the recorded run; those that were not
  * asked for are 0. Loads are as the kernel would read them: at their last update.
@@ -342,7 +344,7 @@ struct wakeif_host {
 	uint64_t (*avg_overlap_ns)(void *ctx, uint32_t task);
 	uint64_t (*run_avg_ns)(void *ctx, uint32_t task);
 	uint64_t (*sleep_avg_ns)(void *ctx, uint32_t task);
-	uint32_t (*cookie)(void *ctx, uint32_t task); /* core scheduling; 0: none */
+	uint32_t (*cookie)(void *ctx, uint32_t task); /* core scheduling; 0: none, or no map was given */
 	/* Why init fails, one line without a newline; copied. */
 	void (*say)(void *ctx, const char *reason);
 };

@@ -332,11 +332,11 @@ static void say(void *ctx, const char *reason)
 		snprintf(r->begins->said, sizeof(r->begins->said), "%s", reason);
 }
 
-static uint32_t no_cookie(void *ctx, uint32_t task)
+static uint32_t cookie(void *ctx, uint32_t task)
 {
-	(void)ctx;
-	(void)task;
-	return 0;
+	const struct wi_replay *r = wi_estimates_caller(ctx);
+
+	return r->opt.cookie ? r->opt.cookie(r->opt.cookie_ctx, task) : 0;
 }
 
 static bool begin_model(struct wi_replay *r, struct r_model *m, struct wi_err *err)
@@ -347,7 +347,7 @@ static bool begin_model(struct wi_replay *r, struct r_model *m, struct wi_err *e
 					.seed = r->opt.seed,
 					.topology = r->topo };
 	wi_estimates_host_for(r->est, m->m.ops->needs, &m->host);
-	m->host.cookie = no_cookie;
+	m->host.cookie = cookie;
 	m->host.say = say;
 	r->begins = m;
 	if (m->m.plugin)

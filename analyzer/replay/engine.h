@@ -74,6 +74,8 @@ struct wi_replay_opts {
 	 * WF_SYNC the kernel's choice votes.
 	 */
 	struct wi_sync_table *learn;
+	uint32_t (*cookie)(void *ctx, uint32_t slot); /* host->cookie of the models; NULL: no map, none has any */
+	void *cookie_ctx;
 	void (*sink)(void *ctx, const struct wi_replay_decision *d); /* may be NULL */
 	void *sink_ctx;
 };

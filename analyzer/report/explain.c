@@ -329,6 +329,9 @@ static void print_step(const struct text *t, const struct wi_explained_model *m,
 	case WI_FAIR_STEP_HOT:
 		fprintf(out, "%s is idle, but left to a task that will be back soon\n", c);
 		return;
+	case WI_FAIR_STEP_COOKIE:
+		fprintf(out, "%s will not do: its core has another cookie than the wakee\n", c);
+		return;
 	case WI_FAIR_STEP_GROUP:
 		fprintf(out, "slow path: the group with %s has %" PRIu64 " idle CPUs\n", c, s->value);
 		return;
@@ -557,6 +560,7 @@ static void json_step(struct wi_json *j, const struct wi_explained_step *at)
 		[WI_FAIR_STEP_PREV_EFF] = "prev_eff",	     [WI_FAIR_STEP_TARGET] = "target",
 		[WI_FAIR_STEP_RECENT] = "recent",	     [WI_FAIR_STEP_WANT_CORE] = "has_idle_cores",
 		[WI_FAIR_STEP_BUDGET] = "nr_idle_scan",	     [WI_FAIR_STEP_HOT] = "hot",
+		[WI_FAIR_STEP_COOKIE] = "cookie",
 		[WI_FAIR_STEP_GROUP] = "group",		     [WI_FAIR_STEP_GROUP_CHOSEN] = "group_chosen",
 		[WI_FAIR_STEP_GROUP_STAY] = "group_stay",    [WI_FAIR_STEP_ANSWER] = "answer",
 	};

@@ -40,6 +40,19 @@ class Replay(Cli):
                 self.assertEqual(mine["stacked_on_waker"], missed["stacked_on_waker"]["count"])
                 self.assertEqual(mine["prev_idle_elsewhere"], missed["prev_idle_elsewhere"]["count"])
 
+    def test_core_scheduling(self):
+        model = "linux-6.1,core-sched=on"
+        for command in ("replay", "compare"):
+            self.assertIn("needs cookies", self.fails(2, command, "-m", model, SCHBENCH))
+            self.assertIn("--cookies", self.fails(2, command, "-m", model, "--cookies", self.write("bad", "x\n"), SCHBENCH))
+        cookies = self.write("cookies", "msg comm sb-msg\nwork regex ^sb-work-\n")
+        _, plain, on = self.replay("-m", "linux-6.1,history=own", "-m", model + ",history=own", "--cookies", cookies, SCHBENCH)["models"]
+        count = lambda m, *rules: sum(m["rules"].get(r, {"count": 0})["count"] for r in rules)
+        self.assertLess(count(on, "scan"), count(plain, "scan"))  # CPUs of other cookies are passed over
+        self.assertGreater(count(on, "noidle", "budget"), count(plain, "noidle", "budget"))
+        self.assertEqual(count(on, "target"), count(plain, "target"))  # no cookie is looked at there
+        self.assertEqual(self.replay("-m", "linux-6.1", "--cookies", cookies, SCHBENCH), self.replay("-m", "linux-6.1", SCHBENCH))
+
     def test_sums(self):
         for models in SETS:
             d = self.replay(*models, SCHBENCH)

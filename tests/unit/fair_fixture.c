@@ -250,6 +250,15 @@ static void set_value(struct fair_fixture *f, const char *name, size_t name_len,
 
 		wi_mask_for_each (c, &m, 1)
 			f->cores |= 1ull << f->machine.llc_id[c];
+	} else if (IS("cookie")) {
+		in->cookie = (uint32_t)strtoul(v, NULL, 10);
+		in->core_cookie = f->core_cookie;
+	} else if (IS("cookies")) {
+		uint64_t cookies[FF_CPUS] = { 0 };
+
+		values_of(v, len, cookies, FF_CPUS);
+		for (uint32_t c = 0; c < FF_CPUS; c++)
+			f->core_cookie[c] = (uint32_t)cookies[c];
 	} else if (IS("hot")) {
 		wakeif_word m = list_of(v, len);
 
@@ -312,6 +321,7 @@ void ff_state(struct fair_fixture *f, const char *text)
 	memset(f->util, 0, sizeof(f->util));
 	memset(f->runnable, 0, sizeof(f->runnable));
 	memset(f->hot, 0, sizeof(f->hot));
+	memset(f->core_cookie, 0, sizeof(f->core_cookie));
 	f->task_load[0] = f->task_load[1] = f->task_util = 0;
 	for (size_t i = 0; i < FF_CPUS; i++)
 		f->cpu[i].idle_since_ns = 1;

@@ -11,6 +11,7 @@
  * State: waker=0 prev=4 (defaults) idle=LIST sidle=LIST unknown=LIST allowed=LIST nr=CPU:N,... (default: 0 where idle,
  *else 1) recent=CPU flips=WAKER,WAKEE load=CPU:N,... util=CPU:N,... runnable=CPU:N,... tload=WAKER,WAKEE tutil=N
  *	     since=CPU:NS,... hot=LIST hic=LIST (CPUs of the LLCs that have it) budget=N (default 7) range=MIN,MAX
+ *cookie=N cookies=CPU:N,... (core scheduling; the cores' by CPU)
  *prop=N delayed=N sync exiting pinned irq idlepol mutual short fork exec current
  */
 #ifndef FAIR_FIXTURE_H
@@ -29,6 +30,7 @@ struct fair_fixture {
 	wakeif_word idle, sidle, unknown, allowed, cores;
 	struct wakeif_cpu cpu[FF_CPUS];
 	uint64_t load[FF_CPUS], util[FF_CPUS], runnable[FF_CPUS], hot[FF_CPUS];
+	uint32_t core_cookie[FF_CPUS];
 	uint64_t task_load[2], task_util;
 	uint32_t budget, min, max, prop;
 };

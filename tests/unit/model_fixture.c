@@ -78,11 +78,10 @@ static uint32_t budget(void *ctx, uint32_t llc, uint32_t *min, uint32_t *max)
 	return n;
 }
 
-static uint32_t no_cookie(void *ctx, uint32_t slot)
+static uint32_t cookie(void *ctx, uint32_t slot)
 {
 	(void)ctx;
-	(void)slot;
-	return 0;
+	return slot < 40 ? 0 : slot < 50 ? 1 : slot < 60 ? 2 : WAKEIF_COOKIE_UNKNOWN;
 }
 
 static void say(void *ctx, const char *reason)
@@ -121,7 +120,7 @@ struct model_fixture *model_fixture_new(const struct wakeif_topology *topo, cons
 					.avg_overlap_ns = avg_overlap_ns,
 					.run_avg_ns = nothing,
 					.sleep_avg_ns = nothing,
-					.cookie = no_cookie,
+					.cookie = cookie,
 					.say = say };
 	f->model = f->spec.ops->init(&f->host, f->spec.values);
 	assert_non_null(f->model);

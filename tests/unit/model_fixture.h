@@ -7,6 +7,7 @@
  *   prev=CPU waker=CPU pid=N waker_pid=N sync (known to be set) nosync (known to be clear) fork
  *   load=CPU:N,... (cpu_load, queue_weight) runnable=CPU:N,... ticked=CPU:N,... (old_cpu_load) avg_idle=CPU:NS,...
  *   task=SLOT:N,... (task_load) util=CPU:N,... (cpu_util) overlap=SLOT:NS,... flips=SLOT:N,... wakee=SLOT by=SLOT budget=LLC:N,... (what the host's functions answer)
+ * Cookies: slots below 40 none, 40-49 1, 50-59 2, others not known.
  */
 #ifndef MODEL_FIXTURE_H
 #define MODEL_FIXTURE_H

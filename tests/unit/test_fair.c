@@ -414,6 +414,40 @@ static const char *const kernels[] = { "4.14",	       "4.19",		"5.4",	       "5.
 				       "6.1",	       "6.1 vagin",	"6.12",	       "6.18", "6.1 cache-v1",
 				       "6.1 sis-node", "6.1 no-budget", "6.18 tip2026" };
 
+static void cookies(void **state)
+{
+	static const struct one cases[] = {
+		/* the scan from 5 on: 6 has another cookie, 2 the wakee's */
+		{ 'S', "6.1", "idle=2,6 cookie=1 cookies=2:1,3:1,6:2,7:2 budget=9", "2 scan load_prev recent sync?" },
+		{ 'S', "6.1", "idle=2,6 budget=9", "6 scan load_prev recent sync?" },
+		{ 'S', "6.1", "idle=2,6 cookie=2 cookies=2:1,3:1,6:2,7:2 budget=9", "6 scan load_prev recent sync?" },
+		{ 'S', "6.1", "idle=2,6 cookie=0 cookies=2:1,3:1,6:2,7:2 budget=9", "4 noidle load_prev recent sync?" },
+		/* an untagged task fits untagged cores; an idle core has none, which is no cookie of a tagged task */
+		{ 'S', "6.1", "idle=6-7 cookie=0 cookies=0:1 budget=9", "6 scan load_prev recent sync?" },
+		{ 'S', "6.1", "idle=6-7 cookie=1 cookies=0:1 budget=9", "4 noidle load_prev recent sync?" },
+		/* a look at what does not fit uses up the budget all the same */
+		{ 'S', "6.1", "idle=5,6 allowed=0-4,6-7 cookie=1 cookies=6:1 budget=1", "6 scan load_prev recent sync?" },
+		{ 'S', "6.1", "idle=2,6 cookie=1 cookies=2:1,3:1,6:2,7:2 budget=4", "4 budget load_prev recent sync?" },
+		/* no cookie is looked at where the kernel does not: target, previous and recent CPU, sibling, idle core, what was met on the way */
+		{ 'S', "6.1", "idle=4 cookie=1 cookies=4:2,5:2 budget=9", "4 target idle_prev sync?" },
+		{ 'S', "6.1", "idle=5 cookie=1 cookies=4:2,5:2 budget=9", "5 smt load_prev recent sync?" },
+		{ 'S', "6.1", "idle=2 recent=2 cookie=1 cookies=2:2,3:2 budget=9", "2 recent load_prev recent sync?" },
+		{ 'S', "6.1", "idle=6-7 hic=0-7 cookie=1 cookies=0:1 budget=9", "6 core load_prev recent sync?" },
+		{ 'S', "6.1", "idle=6 hic=0-7 cookie=1 cookies=6:2,7:2 budget=9", "6 corenone load_prev recent clear sync?" },
+		/* not known: no fit, and said */
+		{ 'S', "6.1", "idle=6 cookie=1 cookies=6:4294967295 budget=9", "4 noidle load_prev recent sync? unknown?" },
+		{ 'S', "6.1", "idle=6 cookie=4294967295 cookies=6:1 budget=9", "4 noidle load_prev recent sync? unknown?" },
+		/* slow path: groups of equal idleness; 2-3 has another cookie; a core that idles will do for any */
+		{ 'S', "6.1", "fork prev=0 idle=3,5", "3 slow not_asked" },
+		{ 'S', "6.1", "fork prev=0 idle=3,5 cookie=1 cookies=1,1,2,2,1,1,1,1", "5 slow not_asked" },
+		{ 'S', "6.1", "fork prev=0 idle=3,6-7 cookie=1 cookies=1,1,2,2,2,2,0,0", "6 slow not_asked" },
+		{ 'S', "6.1", "fork prev=0 idle=3,5 cookie=9 cookies=1,1,2,2,1,1,1,1", "0 slow not_asked" },
+	};
+
+	(void)state;
+	RUN(cases);
+}
+
 static void random_state(struct fair_fixture *f)
 {
 	uint32_t n = f->topo->nr_cpus;
@@ -711,7 +745,7 @@ int main(void)
 		cmocka_unit_test(older_kernels), cmocka_unit_test(proposals),	     cmocka_unit_test(capacity),
 		cmocka_unit_test(slow_path),	 cmocka_unit_test(generated_states), cmocka_unit_test(turned_machine),
 		cmocka_unit_test(reachable),	 cmocka_unit_test(doubts),	     cmocka_unit_test(steps),
-		cmocka_unit_test(walks),
+		cmocka_unit_test(walks),	 cmocka_unit_test(cookies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,43 @@ static void idle_cores(void **state)
 	end(f);
 }
 
+static void core_cookies(void **state)
+{
+	struct model_fixture *f = begin("linux-6.1,core-sched=on");
+
+	(void)state;
+#define WAKES(wakee, idle) "budget=0:9 by=30 waker=4 prev=4 wakee=" #wakee " idle=" idle
+	model_expect(f, WAKES(40, "6"), "4 noidle"); /* nobody knows what runs on 7 */
+	tell(f, WAKEIF_TASK_RUNS, 0, 41, 7, WAKEIF_CPU_NONE, 1);
+	model_expect(f, WAKES(40, "6"), "6 scan");
+	model_expect(f, WAKES(50, "6"), "4 noidle");
+	model_expect(f, WAKES(20, "6"), "4 noidle");
+	model_expect(f, WAKES(60, "6"), "4 noidle");
+	/* the latest pick's, while that runs */
+	tell(f, WAKEIF_TASK_RUNS, 0, 51, 6, WAKEIF_CPU_NONE, 2);
+	tell(f, WAKEIF_TASK_SLEEPS, 0, 41, 7, WAKEIF_CPU_NONE, 3);
+	model_expect(f, WAKES(40, "7"), "4 noidle");
+	model_expect(f, WAKES(50, "7"), "7 scan");
+	tell(f, WAKEIF_TASK_RUNS, 0, 41, 7, WAKEIF_CPU_NONE, 4);
+	tell(f, WAKEIF_TASK_PREEMPTED, 0, 41, 7, WAKEIF_CPU_NONE, 5);
+	tell(f, WAKEIF_TASK_RUNS, 0, 61, 7, WAKEIF_CPU_NONE, 5);
+	tell(f, WAKEIF_TASK_SLEEPS, 0, 51, 6, WAKEIF_CPU_NONE, 6);
+	model_expect(f, WAKES(50, "6"), "4 noidle"); /* 61's is not known */
+	/* all idle: none */
+	tell(f, WAKEIF_TASK_SLEEPS, 0, 61, 7, WAKEIF_CPU_NONE, 7);
+	model_expect(f, WAKES(50, "6-7"), "4 noidle");
+	model_expect(f, WAKES(21, "6-7"), "6 scan");
+	tell(f, WAKEIF_CPU_LOST, 0, WAKEIF_TASK_NONE, 7, WAKEIF_CPU_NONE, 8);
+	model_expect(f, WAKES(22, "6"), "4 noidle");
+	tell(f, WAKEIF_TASK_RUNS, 0, 24, 7, WAKEIF_CPU_NONE, 9);
+	model_expect(f, WAKES(23, "6"), "6 scan");
+	end(f);
+	f = begin("linux-6.1");
+	tell(f, WAKEIF_TASK_RUNS, 0, 41, 7, WAKEIF_CPU_NONE, 1);
+	model_expect(f, WAKES(50, "6"), "6 scan");
+	end(f);
+}
+
 /* The kernel's own model corrects what it remembers by what the kernel then chose. */
 static void observed(void **state)
 {
@@ -263,6 +300,7 @@ int main(void)
 		cmocka_unit_test(recent),	   cmocka_unit_test(idle_cores),    cmocka_unit_test(observed),
 		cmocka_unit_test(observed_budget), cmocka_unit_test(other_sync),    cmocka_unit_test(parameters),
 		cmocka_unit_test(short_tasks),	   cmocka_unit_test(reserved_cpus), cmocka_unit_test(kernels),
+		cmocka_unit_test(core_cookies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
