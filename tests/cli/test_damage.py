@@ -13,7 +13,6 @@ import unittest
 from cli import WAKEIF, Cli, sample_traces
 
 FULL = bool(os.environ.get("WAKEIF_FULL"))
-RUNS = 400 if FULL else 25  # a kind of damage and a sample
 SECONDS = 60
 MEMORY = 1 << 30  # of address space; not under AddressSanitizer, which maps terabytes
 
@@ -28,6 +27,7 @@ def limits():
 
 
 LIMITS = None if sanitized() else limits
+RUNS = 25 if not FULL else 100 if sanitized() else 400  # a kind of damage and a sample
 
 
 def flip_bits(rng, data):
