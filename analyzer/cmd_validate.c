@@ -21,7 +21,7 @@ struct validate_cmd {
 
 static const struct argp_option own_options[] = {
 	{ "truth", KEY_TRUTH, "FILE", 0, "the kernel's own decisions: decisions.tsv, or the trace.dat of the probe events; plain or .zst", 3 },
-	{ "nodecision", KEY_NODECISION, "FILE", 0, "wakeups that came to no decision (default: nodecision.tsv or .zst beside the truth)", 3 },
+	{ "nodecision", KEY_NODECISION, "FILE", 0, "wakeups that came to no decision (default: beside the truth, X.nodecision.tsv of X.decisions.tsv, plain or .zst)", 3 },
 	{ "tasks-of-truth", KEY_TASKS, NULL, 0, "affinity and policy of tasks as the truth tells them, where no list of tasks was taken while they lived", 3 },
 	{ 0 },
 };
@@ -60,17 +60,18 @@ static const struct argp_child children[] = {
 	{ 0 },
 };
 
-/* "DIR/decisions.tsv.zst" -> "DIR/nodecision.tsv.zst", plain or packed, if it is there. The caller frees. */
+/* "DIR/X.decisions.tsv.zst" -> "DIR/X.nodecision.tsv.zst", plain or packed, if it is there; else without X. The caller frees. */
 static char *beside(const char *truth)
 {
 	static const char *const names[] = { "nodecision.tsv.zst", "nodecision.tsv" };
-	const char *slash = strrchr(truth, '/');
-	size_t dir = slash ? (size_t)(slash - truth) + 1 : 0;
+	const char *slash = strrchr(truth, '/'), *base = slash ? slash + 1 : truth;
+	const char *own = strstr(base, "decisions.tsv");
+	const size_t lens[] = { own ? (size_t)(own - truth) : (size_t)(base - truth), (size_t)(base - truth) };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < 4; i++) {
 		char *path = NULL;
 
-		if (asprintf(&path, "%.*s%s", (int)dir, truth, names[i]) < 0)
+		if (asprintf(&path, "%.*s%s", (int)lens[i / 2], truth, names[i % 2]) < 0)
 			return NULL;
 		if (!access(path, R_OK))
 			return path;

@@ -15,8 +15,9 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WAKEIF = os.path.join(ROOT, os.environ.get("O", "build"), "wakeif")
 SAMPLES = os.path.join(ROOT, "samples")
-MAX_BYTES, MAX_TOTAL_BYTES = 1500000, 8000000
+MAX_BYTES, MAX_TOTAL_BYTES = 1500000, 8300000
 EVENTS = ("sched_switch", "sched_waking")
+WITH_TRUTH = ("numa16-mix", "smt8-policies-6.12")
 
 
 def rows():
@@ -72,6 +73,10 @@ class Samples(unittest.TestCase):
                 side = base(name) + "." + suffix
                 self.assertEqual(os.path.exists(os.path.join(SAMPLES, side)), not inside and suffix in row["side files"].split(), side)
                 known.add(side)
+            for suffix in ("decisions", "nodecision"):
+                truth = f"{base(name)}.{suffix}.tsv.zst"
+                self.assertEqual(os.path.exists(os.path.join(SAMPLES, truth)), base(name) in WITH_TRUTH, truth)
+                known.add(truth)
             if not inside:
                 self.assertEqual(row["side files"], "topology.tar.gz tasks")
                 with open(os.path.join(SAMPLES, base(name) + ".tasks"), encoding="utf-8") as f:
