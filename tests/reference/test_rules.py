@@ -9,11 +9,13 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import continuous
+import cookies
 import events
 import hist
 import invariants
 import markers
 import report
+import state
 import topology
 
 IRQ, SOFT = events.HARDIRQ, events.SOFTIRQ
@@ -501,6 +503,64 @@ class Smt(unittest.TestCase):
         self.assertEqual(s["pairs"], [{"a": "<...>", "b": "<...>", "ns": 4000}])  # no record has named them yet
         t = next(t for t in s["tasks"] if t["pid"] == 10)
         self.assertEqual((t["corun_ns"], t["alone_ns"], t["lost_ns"]["s062"]), (4000, 6000, 1520))
+
+
+class Cookies(unittest.TestCase):
+    """Rules 36 and 37"""
+    def report(self, b, lines):
+        with tempfile.NamedTemporaryFile("w", suffix=".map") as f:
+            f.write(lines)
+            f.flush()
+            return b.report(cookie_map=f.name)["smt"]["cookies"]
+
+    def two(self, prio=120):
+        b = Builder()
+        b.other(0, 2, pid=15)
+        b.current[2] = 15
+        b.switch(1000, 0, 0, 300, nprio=prio)
+        b.switch(1000, 1, 0, 301)
+        return b
+
+    def test_two_threads(self):
+        b = self.two()
+        b.switch(2000, 1, 301, 0)
+        b.switch(3000, 1, 0, 302)
+        b.switch(4000, 1, 302, 301)
+        b.wakeup(4500, 2, 303, 1)
+        b.other(5000, 0)
+        k = self.report(b, "a comm t300\na regex ^t30[23]$\nb pid 301\n")
+        t = k["cores"][0]
+        self.assertEqual([t[n + "_ns"] for n in cookies.CLASSES], [1000, 1000, 1000, 2000, 0, 0])
+        self.assertEqual((t["forced_idle_min_ns"], t["compatibility"]), (1500, 0.333333))  # t303 waits where it would do, from 4500 on
+        self.assertNotIn("compatibility", k["cores"][1])
+        self.assertEqual(k["groups"][::2], [{"kind": "tagged", "cookie": "a", "run_ns": 5000, "compatible_ns": 2000, "incompatible_ns": 2000,
+                                            "alone_ns": 1000, "unknown_ns": 0},
+                                           {"kind": "tagged", "cookie": "b", "run_ns": 2000, "compatible_ns": 0, "incompatible_ns": 2000,
+                                            "alone_ns": 0, "unknown_ns": 0}])
+        self.assertEqual((k["groups"][1]["kind"], k["groups"][1]["run_ns"]), ("unknown", 5000))  # pid 15 has no name
+
+    def test_who_goes_first(self):
+        for prio, want in ((120, 1000), (50, 4000)):  # what waits beside a real-time task does not help: that goes first
+            b = self.two(prio)
+            b.wakeup(2000, 2, 304, 0)
+            b.other(5000, 0)
+            k = self.report(b, "a comm t300\nb comm t301\nb comm t304\n0 pid 15\n")
+            self.assertEqual((k["incompatible_ns"], k["forced_idle_min_ns"]), (4000, want))
+
+    def test_map(self):
+        with tempfile.NamedTemporaryFile("w") as f:
+            f.write("c regex ^q\nb comm qemu\na pid 7\n0 tgid 3\n")
+            f.flush()
+            m = cookies.Map(f.name)
+        t = state.Task(8, 1, None)
+        self.assertEqual(m.cookie(t)[0], "unknown")  # a tgid that nobody knows
+        t.fact = topology.Fact(4, None, None, None)
+        self.assertEqual(m.cookie(t)[0], "unknown")  # a name that nobody knows
+        for comm, want in (("qemu", "b"), ("qemu2", "c"), ("x", ""), ("kworker/0:0", "")):
+            t.comm = comm
+            self.assertEqual(m.cookie(t)[1], want)
+        t.pid = 7
+        self.assertEqual(m.cookie(t), ("tagged", "a"))
 
 
 class Parts(unittest.TestCase):
