@@ -185,7 +185,7 @@ struct wi_fair_ask {
 	X(WANT_CORE, "value: has_idle_cores of the LLC of cpu")                                                        \
 	X(BUDGET, "value CPUs may be looked at in the LLC of cpu")                                                     \
 	X(HOT, "cpu is idle but reserved for a task that will be back soon")                                           \
-	X(COOKIE, "cpu is idle, but its core has another cookie than the wakee")                                       \
+	X(COOKIE, "cpu will not do: its core has another cookie than the wakee; value 1: one of both is not known")    \
 	X(GROUP, "the group with cpu is compared; value: idle CPUs in it")                                             \
 	X(GROUP_CHOSEN, "the group with cpu is idlest")                                                                \
 	X(GROUP_STAY, "the group of cpu is kept")                                                                      \

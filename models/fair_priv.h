@@ -67,11 +67,13 @@ static inline bool fair_cookie_fits(const struct fair *f, uint32_t cpu)
 
 	if (__builtin_expect(!in->core_cookie, 1))
 		return true;
-	if (in->cookie == WAKEIF_COOKIE_UNKNOWN || in->core_cookie[cpu] == WAKEIF_COOKIE_UNKNOWN)
+	bool unknown = in->cookie == WAKEIF_COOKIE_UNKNOWN || in->core_cookie[cpu] == WAKEIF_COOKIE_UNKNOWN;
+
+	if (unknown)
 		f->r->unknown_matters = true;
 	else if (in->core_cookie[cpu] == in->cookie)
 		return true;
-	fair_step(f, WI_FAIR_STEP_COOKIE, 0, cpu, 0);
+	fair_step(f, WI_FAIR_STEP_COOKIE, 0, cpu, unknown);
 	return false;
 }
 

@@ -330,7 +330,9 @@ static void print_step(const struct text *t, const struct wi_explained_model *m,
 		fprintf(out, "%s is idle, but left to a task that will be back soon\n", c);
 		return;
 	case WI_FAIR_STEP_COOKIE:
-		fprintf(out, "%s will not do: its core has another cookie than the wakee\n", c);
+		fprintf(out, "%s will not do: %s\n", c,
+			at->s.value ? "its core's cookie or the wakee's is not known" :
+				      "its core has another cookie than the wakee");
 		return;
 	case WI_FAIR_STEP_GROUP:
 		fprintf(out, "slow path: the group with %s has %" PRIu64 " idle CPUs\n", c, s->value);

@@ -84,6 +84,24 @@ class Explain(cli.Cli):
                         self.assertEqual(m["kernels_choice_if"], [])
             self.assertGreater(seen, 300, sample)
 
+    def test_cookies(self):
+        """A step with a cookie comes behind an idle test of the scan, and none of the CPUs refused is the scan's answer."""
+        args = ("--at", "0", "--nr", "1000", "-m", "linux-6.1,core-sched=on", "--cookies", "comm", cli.SCHBENCH)
+        known = set()
+        for w in explain(self, *args):
+            for m in w["models"]:
+                steps = m.get("steps", [])
+                refused = [s["cpu"] for s in steps if s["step"] == "cookie"]
+                known |= {s["value"] for s in steps if s["step"] == "cookie"}
+                self.assertTrue(not refused or "core-sched" in m["name"])
+                if m["rule"] == "scan":
+                    self.assertNotIn(m["cpu"], refused)
+                    for before, s in zip(steps, steps[1:]):
+                        if s["step"] == "cookie":
+                            self.assertEqual((before["step"], before["cpu"]), ("idle_test", s["cpu"]))
+        self.assertIn(0, known)
+        self.assertIn("another cookie than the wakee", self.ok("explain", *args))
+
     def test_same_answers_as_replay(self):
         args = (cli.os.path.join(cli.SAMPLES, "smt8-policies-6.12.dat"), "-m", "prev", "-m", "linux-6.12", "--time", "0%-50%")
         replay = json.loads(self.ok("replay", "--json", *args))["models"]
