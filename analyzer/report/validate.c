@@ -28,7 +28,7 @@ static void print_head(FILE *out, const struct wi_validate_report *p)
 	fprintf(out, "topology: %s\n", p->rep->topology->source);
 	fprintf(out, "truth: %" PRIu64 " wakeups decided by the kernel, %" PRIu64 " forks, %" PRIu64 " execs", v->truth_wakeups, v->truth_forks, v->truth_execs);
 	if (v->not_in_trace)
-		fprintf(out, "; %" PRIu64 " wakeups are not in the trace", v->not_in_trace);
+		fprintf(out, "; %" PRIu64 " wakeups are not in the trace or outside the window", v->not_in_trace);
 	if (v->choice_wrong)
 		fprintf(out, "; %" PRIu64 " times the trace shows another choice than the kernel told", v->choice_wrong);
 	fputc('\n', out);
