@@ -115,6 +115,31 @@ static bool print_one(FILE *out, const struct wakeif_model_ops *ops, struct wi_e
 	return print_params(out, ops, err);
 }
 
+#define AUTO "linux-auto"
+#define AUTO_HELP "the model of the kernel that made the recording, or the nearest older one"
+
+/* Which one it is, only a trace tells. */
+static void print_auto(FILE *out, bool json)
+{
+	struct wi_json j;
+
+	if (!json) {
+		fputs(AUTO ": " AUTO_HELP "; it takes the parameters of that one\n", out);
+		return;
+	}
+	wi_json_init(&j, out);
+	wi_json_object(&j, NULL);
+	wi_json_string(&j, "schema", "wakeif/1");
+	wi_json_array(&j, "known_models");
+	wi_json_object(&j, NULL);
+	wi_json_string(&j, "name", AUTO);
+	wi_json_string(&j, "summary", AUTO_HELP);
+	wi_json_end_object(&j);
+	wi_json_end_array(&j);
+	wi_json_end_object(&j);
+	fputc('\n', out);
+}
+
 static bool print_list(FILE *out, struct wi_err *err)
 {
 	static const struct wi_column columns[] = { { "model", true, false }, { "", true, false } };
@@ -126,8 +151,8 @@ static bool print_list(FILE *out, struct wi_err *err)
 		wi_table_text(t, ops[i]->name);
 		wi_table_text(t, ops[i]->summary);
 	}
-	wi_table_text(t, "linux-auto");
-	wi_table_text(t, "the model of the kernel that made the recording, or the nearest older one");
+	wi_table_text(t, AUTO);
+	wi_table_text(t, AUTO_HELP);
 	return wi_table_print(t, out, 0) || wi_err_nomem(err);
 }
 
@@ -191,15 +216,19 @@ int wi_cmd_models(int argc, char **argv)
 	struct wi_model_spec spec = { 0 };
 	struct wi_err err = { 0 };
 	size_t wrong_at;
+	bool is_auto;
 	FILE *out;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
 		return WI_EUSAGE;
-	if (o.name && !wi_model_spec_parse(o.name, &spec, &wrong_at, &err))
+	is_auto = o.name && !strcmp(o.name, AUTO);
+	if (o.name && !is_auto && !wi_model_spec_parse(o.name, &spec, &wrong_at, &err))
 		return wi_cmd_fail(&err);
 	out = wi_out_open(NULL, &err);
 	if (out) {
-		if (o.format == WI_FORMAT_JSON)
+		if (is_auto)
+			print_auto(out, o.format == WI_FORMAT_JSON);
+		else if (o.format == WI_FORMAT_JSON)
 			print_json(out, spec.ops);
 		else if (o.name)
 			print_one(out, spec.ops, &err);

@@ -3,9 +3,10 @@
 """Runs the console examples of the documents and compares their output.
 
 In a ```console block, a line "$ COMMAND" is run by sh in the root of the repository, with wakeif in the path; the lines below it are its output. A line
-"[...]" stands for any number of lines. "test_docs.py --update [LINES]" writes the real output into the documents: as many lines as stood before the
-first "[...]", or LINES where there were none.
+"[...]" stands for any number of lines. "test_docs.py --update [LINES]" writes the real output into the documents where it does not match: what stands between
+two "[...]" is found again in the output by what it says, its numbers apart, and gets as many lines as it had (LINES where nothing but "[...]" stood).
 """
+import difflib
 import glob
 import os
 import re
@@ -65,6 +66,24 @@ class Examples(unittest.TestCase):
                     with self.subTest(doc=doc, target=target):
                         self.assertTrue(os.path.exists(os.path.join(ROOT, os.path.dirname(doc), target)))
 
+    def test_update_keeps_what_is_left_out(self):
+        real = ["head 7", "a 1", "b 2", "c 3", "", "x 10", "y 20", "tail"]
+        for old, new in (
+            (["head 5", ELIDED, "c 9", "", "x 1", ELIDED], ["head 7", ELIDED, "c 3", "", "x 10", ELIDED]),
+            ([ELIDED, "b 1", ELIDED, "y 1", ELIDED, "tail"], [ELIDED, "b 2", ELIDED, "y 20", ELIDED, "tail"]),
+            (["head 1", ELIDED], ["head 7", ELIDED]),
+            ([ELIDED], [ELIDED]),
+            (["old"], real),
+            (["head 7", ELIDED, "tail"], ["head 7", ELIDED, "tail"]),
+            (["head 1", ELIDED, "tale"], ["head 7", ELIDED, "tail"]),
+            (["1"] * 20 + [ELIDED, "2"] * 3, None),
+        ):
+            with self.subTest(old=old):
+                got = renewed(old, real, 3)
+                self.assertTrue(new is None or got == new, got)
+                if new is not None:
+                    self.assertTrue(matches(got, real))
+
 
 def add(doc, number, command, expected):
     def test(self):
@@ -75,6 +94,47 @@ def add(doc, number, command, expected):
     setattr(Examples, "test_%s_%d" % (re.sub(r"\W", "_", doc), number + 1), test)
 
 
+def likeness(a, b):
+    """How much two lines say the same, numbers and the width of columns apart."""
+    a, b = (" ".join(re.sub(r"[-+]?[0-9][0-9.,]*", "0", line).split()) for line in (a, b))
+    return 2 if a == b else difflib.SequenceMatcher(None, a, b).ratio()
+
+
+def pieces_of(lines):
+    """The runs of lines between, before and behind "[...]"; empty ones at the ends where it stands there."""
+    found = [[]]
+    for line in lines:
+        if line == ELIDED:
+            found.append([])
+        else:
+            found[-1].append(line)
+    return found
+
+
+def renewed(old, real, lines_wanted):
+    """The real output with what the old one left out left out."""
+    if matches(old, real):
+        return old
+    pieces = pieces_of(old)
+    if len(pieces) == 1:
+        return real
+    if not any(pieces):
+        return real[:lines_wanted] + ([ELIDED] if len(real) > lines_wanted else [])
+    out, at = [], 0
+    for i, piece in enumerate(pieces):
+        behind = sum(len(p) for p in pieces[i + 1:])
+        last = max(at, len(real) - behind - len(piece))
+        if i == 0:
+            place = 0
+        elif i == len(pieces) - 1:
+            place = max(at, len(real) - len(piece))
+        else:
+            place = max(range(at, last + 1), key=lambda p, piece=piece: (sum(likeness(x, y) for x, y in zip(piece, real[p:])), -p))
+        out += ([ELIDED] if i else []) + real[place:place + len(piece)]
+        at = min(len(real), place + len(piece))
+    return out
+
+
 def update(lines_wanted):
     for doc in DOCS:
         path = os.path.join(ROOT, doc)
@@ -82,12 +142,7 @@ def update(lines_wanted):
             text = f.read()
         lines = text.splitlines()
         for number, command, first, last in reversed(list(examples(lines))):
-            real = run(command)
-            old = lines[first:last]
-            if ELIDED in old:
-                keep = old.index(ELIDED) or lines_wanted
-                real = real[:keep] + ([ELIDED] if len(real) > keep else [])
-            lines[first:last] = real
+            lines[first:last] = renewed(lines[first:last], run(command), lines_wanted)
         if "\n".join(lines) + "\n" != text:
             with open(path, "w", encoding="utf-8") as f:
                 f.write("\n".join(lines) + "\n")

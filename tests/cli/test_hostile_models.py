@@ -195,6 +195,13 @@ class Specs(Cli):
             taken += status == 0
         self.assertLess(taken, 100)
 
+    def test_every_model_that_is_listed_can_be_told_of(self):
+        listed = [line.split()[0] for line in self.ok("models").splitlines()[1:]]
+        self.assertIn("linux-auto", listed)
+        for name in listed:
+            self.assertTrue(self.ok("models", name).startswith(name + ": "))
+            self.assertEqual([m["name"] for m in json.loads(self.ok("models", "--json", name))["known_models"]], [name])
+
     def test_as_many_as_there_can_be(self):
         models = ["linux-6.1,nr-idle-scan=%d" % n for n in range(63)]
         d = json.loads(self.ok("compare", "--json", "-q", *[a for m in models for a in ("-m", m)][:-2], NUMA))
