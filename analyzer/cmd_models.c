@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wakeif models: the placement models that are built in, or one of them (or a plug-in) in full. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "analyzer/base/json.h"
 #include "analyzer/cmd.h"

@@ -290,7 +290,8 @@ struct wi_validate *wi_validate_new(const struct wi_validate_opts *opts, struct 
 	v->r.nr_traces = 1;
 	v->obs = (struct wi_timeline_observer){ .ctx = v, .idle_changed = on_idle_changed, .decision = on_decision, .happened = on_happened };
 	if (read_decisions(v, err) && read_nodecisions(v, err) && begin_logic(v, err)) {
-		qsort(v->told, v->nr, sizeof(*v->told), by_time);
+		if (v->nr)
+			qsort(v->told, v->nr, sizeof(*v->told), by_time);
 		return v;
 	}
 	wi_validate_free(v);
