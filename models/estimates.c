@@ -80,6 +80,7 @@ void wi_estimates_free(struct wi_estimates *e)
 	if (!e)
 		return;
 	wi_scan_budget_free(e->budget);
+	wi_idle_cores_fini(&e->idle_cores);
 	est_groups_free(e);
 	free(e->cpu);
 	free(e->task);
@@ -134,7 +135,7 @@ static void begin(struct wi_estimates *e, uint32_t slot)
 		e->lengths[slot] = (struct wi_lengths){ 0 };
 }
 
-struct est_task *est_task(struct wi_estimates *e, uint32_t slot)
+struct est_task *est_task_make(struct wi_estimates *e, uint32_t slot)
 {
 	if (slot == WAKEIF_TASK_NONE || (slot >= e->nr_slots && !grow(e, slot)))
 		return NULL;
@@ -201,22 +202,26 @@ static void next_jiffies(struct wi_estimates *e)
 	e->jiffy_ns = e->jiffy * e->tick_ns;
 }
 
-static void set_time(struct wi_estimates *e, uint64_t now_ns)
+static void start_time(struct wi_estimates *e)
+{
+	e->started = true;
+	e->first_ns = e->now_ns;
+	e->jiffy = e->now_ns / e->tick_ns;
+	e->jiffy_ns = e->jiffy * e->tick_ns;
+	for (uint32_t c = 0; c < e->topo->nr_cpus; c++) {
+		e->cpu[c].pelt.last_ns = e->cpu[c].flat.last_ns = e->now_ns;
+		e->cpu[c].old_jiffy = e->jiffy;
+	}
+	est_groups_start(e);
+}
+
+static inline void set_time(struct wi_estimates *e, uint64_t now_ns)
 {
 	if (now_ns > e->now_ns)
 		e->now_ns = now_ns;
-	if (!e->started) {
-		e->started = true;
-		e->first_ns = e->now_ns;
-		e->jiffy = e->now_ns / e->tick_ns;
-		e->jiffy_ns = e->jiffy * e->tick_ns;
-		for (uint32_t c = 0; c < e->topo->nr_cpus; c++) {
-			e->cpu[c].pelt.last_ns = e->cpu[c].flat.last_ns = e->now_ns;
-			e->cpu[c].old_jiffy = e->jiffy;
-		}
-		est_groups_start(e);
-	}
-	if (e->now_ns >= e->jiffy_ns + e->tick_ns)
+	if (__builtin_expect(!e->started, 0))
+		start_time(e);
+	if (__builtin_expect(e->now_ns >= e->jiffy_ns + e->tick_ns, 0))
 		next_jiffies(e);
 }
 
@@ -349,6 +354,8 @@ static void budget_happened(struct wi_estimates *e, const struct wakeif_happenin
 void wi_estimates_happened(struct wi_estimates *e, const struct wakeif_happening *h)
 {
 	set_time(e, h->now_ns);
+	if (e->idle_cores.times)
+		wi_idle_cores_happened(&e->idle_cores, h);
 	switch (h->type) {
 	case WAKEIF_TASK_BEGAN:
 		task_began(e, h);
@@ -404,6 +411,12 @@ void wi_estimates_wakeup(struct wi_estimates *e, const struct wakeif_wakeup *w)
 		est_group_wakeup(e, w);
 	if (e->lengths && w->context == WAKEIF_CTX_TASK)
 		wi_lengths_wakes_other(&e->lengths[w->waker_task], e->now_ns);
+}
+
+void wi_estimates_look(struct wi_estimates *e, const struct wakeif_view *v)
+{
+	if (e->idle_cores.times)
+		wi_idle_cores_look(&e->idle_cores, v->idle);
 }
 
 bool wi_estimates_grouped(const struct wi_estimates *e)
@@ -568,6 +581,18 @@ static uint64_t host_sleep_avg(void *ctx, uint32_t slot)
 	return l ? l->sleep_avg_ns : 0;
 }
 
+/* Kept from the first question on, which models that want to know ask when they begin. */
+static uint64_t host_cores_idled(void *ctx, uint32_t c)
+{
+	struct wi_estimates *e = ctx;
+
+	if (!e->idle_cores.times && !wi_idle_cores_init(&e->idle_cores, e->topo)) {
+		e->failed = true;
+		return 0;
+	}
+	return c < e->topo->nr_cpus ? wi_idle_cores_times(&e->idle_cores, c) : 0;
+}
+
 void wi_estimates_host(struct wi_estimates *e, struct wakeif_host *h)
 {
 	h->size = sizeof(*h);
@@ -591,6 +616,7 @@ void wi_estimates_host(struct wi_estimates *e, struct wakeif_host *h)
 	h->avg_overlap_ns = host_avg_overlap;
 	h->run_avg_ns = host_run_avg;
 	h->sleep_avg_ns = host_sleep_avg;
+	h->cores_idled = host_cores_idled;
 }
 
 void wi_estimates_host_for(struct wi_estimates *e, uint32_t needs, struct wakeif_host *h)

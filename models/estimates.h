@@ -61,10 +61,13 @@ void wi_estimates_happened(struct wi_estimates *e, const struct wakeif_happening
 /* Any class; only SELECT is recorded as waking (no other is counted by the kernel). */
 void wi_estimates_wakeup(struct wi_estimates *e, const struct wakeif_wakeup *w);
 
+/* The models are about to be asked with this view. */
+void wi_estimates_look(struct wi_estimates *e, const struct wakeif_view *v);
+
 /* false: memory ran out on the way and what was told since is missing; err set. To be asked at the end. */
 bool wi_estimates_ok(const struct wi_estimates *e, struct wi_err *err);
 
-/* Fills every field of *host but say, cookie and nr_idle_states, which are the caller's and are left as they are. */
+/* Fills every field of *host but say, observe_only, cookie and nr_idle_states, which are the caller's and are left as they are. */
 void wi_estimates_host(struct wi_estimates *e, struct wakeif_host *host);
 
 /* The same for a model of these needs; what it did not ask for may be there all the same, because another model did. */

@@ -3,6 +3,7 @@
 #define WI_MODELS_ESTIMATES_PRIV_H
 
 #include "models/estimates.h"
+#include "models/idle_cores.h"
 #include "models/pelt.h"
 #include "models/scan_budget.h"
 #include "models/wake_history.h"
@@ -91,6 +92,7 @@ struct wi_estimates {
 	struct wi_lengths *lengths;
 	uint32_t nr_slots; /* of all four */
 	struct wi_scan_budget *budget;
+	struct wi_idle_cores idle_cores;
 	struct est_group *group; /* 1 .. nr_groups; [0] is not used */
 	uint32_t nr_groups, other_group;
 	bool flat;	    /* loads are read as if there were no groups */
@@ -103,8 +105,15 @@ struct wi_estimates {
 	size_t nr_members;
 };
 
+struct est_task *est_task_make(struct wi_estimates *e, uint32_t slot);
+
 /* The slot, made if need be; NULL: out of memory, or no slot. */
-struct est_task *est_task(struct wi_estimates *e, uint32_t slot);
+static inline struct est_task *est_task(struct wi_estimates *e, uint32_t slot)
+{
+	if (__builtin_expect(slot < e->nr_slots && e->task[slot].id, 1))
+		return &e->task[slot];
+	return est_task_make(e, slot);
+}
 
 /* estimates.c: as in struct wakeif_host */
 uint64_t est_host_cpu_load(void *e, uint32_t cpu);

@@ -68,41 +68,73 @@ static enum affine_answer affine_idle(const struct fair *f, bool sync)
 	return NO_OPINION;
 }
 
+static bool sync_filtered(const struct fair *f)
+{
+	return f->in->waker_exiting && !f->k->sync_exiting;
+}
+
+struct loads {
+	int64_t here, wakee, there, current; /* waker's CPU, wakee, previous CPU, waker */
+};
+
+/* Both sides of the comparison; false: nothing but the waker loads its CPU. */
+static bool weigh(const struct fair *f, const struct wakeif_domain *d, const struct loads *l, bool sync, int64_t *this_eff,
+		  int64_t *prev_eff)
+{
+	const uint32_t *capacity = f->m->topology->capacity;
+	bool bias = f->k->wa_bias;
+
+	if (sync && l->current > l->here)
+		return false;
+	*this_eff = (l->here - (sync ? l->current : 0) + l->wakee) * (bias ? 100 : 1) * capacity[f->in->prev_cpu];
+	*prev_eff = (l->there - l->wakee) * (bias ? 100 + ((int32_t)d->imbalance_pct - 100) / 2 : 1) *
+		    capacity[f->in->waker_cpu];
+	if (sync && !f->k->weight_le)
+		++*prev_eff;
+	return true;
+}
+
+static bool less_or_equal(const struct fair *f, int64_t this_eff, int64_t prev_eff)
+{
+	return f->k->weight_le ? this_eff <= prev_eff : this_eff < prev_eff;
+}
+
+static int64_t load_of_task(const struct fair *f, uint32_t task)
+{
+	return task != WAKEIF_TASK_NONE ? (int64_t)f->in->ask->task_load(f->in->ask->ctx, task) : 0;
+}
+
 /* wake_affine_weight(): all in 64 bits with sign, as the kernel's longs. */
 static bool affine_weight(const struct fair *f, const struct wakeif_domain *d, bool sync)
 {
 	const struct wi_fair_inputs *in = f->in;
 	const struct wi_fair_ask *ask = in->ask;
-	const uint32_t *capacity = f->m->topology->capacity;
 	uint32_t w = in->waker_cpu, p = in->prev_cpu;
-	int64_t here = (int64_t)ask->cpu_load(ask->ctx, w, false), there;
+	/* A lone waker has been asked about sync before: it is known which CPU that leads to. */
+	bool turn = !f->r->sync_looked_at && !f->quiet && !ask->weight && f->k->sync == WI_FAIR_SYNC_OFF && !sync_filtered(f);
+	struct loads l = { .here = (int64_t)ask->cpu_load(ask->ctx, w, false) };
+	int64_t here, there;
 
-	f->r->sync_looked_at = true;
-	if (sync && in->waker != WAKEIF_TASK_NONE) {
-		int64_t current = (int64_t)ask->task_load(ask->ctx, in->waker);
-
-		if (current > here) { /* nothing but the waker loads its CPU */
-			f->r->weighed = true;
-			f->r->prev_eff = INT64_MAX;
-			return !ask->weight || ask->weight(ask->ctx, 0, INT64_MAX);
-		}
-		here -= current;
+	f->r->sync_looked_at = f->r->weighed = true;
+	if (sync || turn)
+		l.current = load_of_task(f, in->waker);
+	if (turn || !sync || l.current <= l.here) {
+		l.wakee = load_of_task(f, in->wakee);
+		l.there = (int64_t)ask->cpu_load(ask->ctx, p, false);
 	}
-	int64_t load = in->wakee != WAKEIF_TASK_NONE ? (int64_t)ask->task_load(ask->ctx, in->wakee) : 0;
-
-	here = (here + load) * (f->k->wa_bias ? 100 : 1) * capacity[p];
-	there = ((int64_t)ask->cpu_load(ask->ctx, p, false) - load) *
-		(f->k->wa_bias ? 100 + ((int32_t)d->imbalance_pct - 100) / 2 : 1) * capacity[w];
-	if (sync && !f->k->weight_le)
-		there++;
-	f->r->weighed = true;
+	if (turn) {
+		f->r->turned_told = true;
+		f->r->turned_target = !weigh(f, d, &l, !sync, &here, &there) || less_or_equal(f, here, there) ? w : p;
+	}
+	if (!weigh(f, d, &l, sync, &here, &there)) {
+		f->r->prev_eff = INT64_MAX;
+		return !ask->weight || ask->weight(ask->ctx, 0, INT64_MAX);
+	}
 	f->r->this_eff = here;
 	f->r->prev_eff = there;
 	fair_step(f, WI_FAIR_STEP_THIS_EFF, 0, w, here > 0 ? (uint64_t)here : 0);
 	fair_step(f, WI_FAIR_STEP_PREV_EFF, 0, p, there > 0 ? (uint64_t)there : 0);
-	if (ask->weight)
-		return ask->weight(ask->ctx, f->r->this_eff, f->r->prev_eff);
-	return f->k->weight_le ? here <= there : here < there;
+	return ask->weight ? ask->weight(ask->ctx, here, there) : less_or_equal(f, here, there);
 }
 
 static uint64_t load_of(const struct fair *f, uint32_t cpu)
@@ -730,11 +762,6 @@ static bool meet_on_waker(const struct fair *f)
 	return in->mutual && !in->waker_flips && !in->wakee_flips;
 }
 
-static bool sync_filtered(const struct fair *f)
-{
-	return f->in->waker_exiting && !f->k->sync_exiting;
-}
-
 /* The innermost domain of the waker's CPU that lets wake_affine choose between it and the previous one; NULL none. */
 static const struct wakeif_domain *affine_domain(const struct fair *f)
 {
@@ -835,6 +862,14 @@ void wi_fair_decide(const struct wi_fair_inputs *in, struct wi_fair_result *r)
 	select_cpu(&f);
 }
 
+void wi_fair_search(const struct wi_fair_inputs *in, uint32_t target, struct wi_fair_result *r)
+{
+	struct fair f = begin(in, r);
+
+	*r = (struct wi_fair_result){ .cpu = in->prev_cpu, .target = WAKEIF_CPU_NONE };
+	idle_sibling(&f, in->prev_cpu, target);
+}
+
 uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, const struct wi_fair_result *r)
 {
 	struct wi_fair_result other = { .cpu = in->prev_cpu, .target = WAKEIF_CPU_NONE };
@@ -854,7 +889,9 @@ uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, const struct wi_fai
 		return select_cpu(&f);
 	}
 	/* Not sync and the waker alone on its CPU: sync would have chosen that before anything else. */
-	if (!sync && f.k->wa_idle && queued_on_waker(&f) == 1 && r->affine != WAKEIF_AFFINE_IDLE_WAKER)
+	if (r->turned_told)
+		target = r->turned_target;
+	else if (!sync && f.k->wa_idle && queued_on_waker(&f) == 1 && r->affine != WAKEIF_AFFINE_IDLE_WAKER)
 		target = in->waker_cpu;
 	else
 		target = wake_affine(&f, affine_domain(&f), !sync);

@@ -258,6 +258,8 @@ struct wi_fair_result {
 	 */
 	uint32_t first_idle_at, first_idle;
 	int64_t this_eff, prev_eff;
+	bool turned_told;	/* turned_target: where the search had begun if WF_SYNC were the other way round */
+	uint32_t turned_target;
 };
 
 /* A wakeup (flags WAKEIF_WF_TTWU), fork or exec. Does not change what in points to but for machine->scratch. */
@@ -273,6 +275,9 @@ static inline struct wi_fair_result wi_fair_select(const struct wi_fair_inputs *
 
 /* The answer had WF_SYNC been the other way round; r: that of wi_fair_select() for the same inputs. */
 uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, const struct wi_fair_result *r);
+
+/* The search alone: select_idle_sibling() from target on. */
+void wi_fair_search(const struct wi_fair_inputs *in, uint32_t target, struct wi_fair_result *r);
 
 /* Slow path alone: idlest CPU from `from` on, in the domain at index `level` of its list. */
 uint32_t wi_fair_idlest_cpu(const struct wi_fair_inputs *in, struct wi_fair_result *r, uint32_t level, uint32_t from);

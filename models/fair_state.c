@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/cpumask.h"
+#include "models/idle_cores.h"
 
 #define NONE UINT32_MAX
 #define MIGRATION_COST_NS 500000u /* sysctl_sched_migration_cost: longer sleeps reserve no CPU (SIS_CACHE) */
@@ -48,8 +49,10 @@ struct wi_fair_state {
 	uint32_t nr_cpus, nr_words, nr_slots;
 	uint32_t *recent;	 /* by slot */
 	struct lengths *lengths; /* by slot; NULL: not needed */
-	uint8_t *cores;		 /* has_idle_cores, by CPU that is the lowest of its LLC */
-	wakeif_word *idle;	 /* as followed from what happens; the view's at each decision */
+	/* By CPU that is the lowest of its LLC: has_idle_cores is set, or has been since by a core that became idle. */
+	uint8_t *cores;
+	uint64_t *since;
+	struct wi_idle_cores own;
 	wakeif_word *usable;	 /* idle without the preempted vCPUs */
 	wakeif_word *cleared;
 	uint64_t *hot_until;
@@ -62,9 +65,17 @@ struct wi_fair_state {
 	/* The latest decision, until what came of it is told. */
 	struct {
 		uint32_t task, prev, waker, cpu;
+		bool asked_cores;
 		uint32_t other_cores_cpu; /* the answer under the other has_idle_cores; NONE: not looked at */
 		bool other_cores, other_clears;
 	} last;
+	bool late;	   /* that answer is found when what came of the decision is told, and only where it matters */
+	wakeif_word *kept; /* idle, sched_idle_only, unknown, allowed of that decision, nr_words each */
+	bool host_follows; /* idle cores; else own does */
+	struct {   /* nr_idle_scan that was asked for last in this decision */
+		bool known;
+		uint32_t llc_id, n, min, max;
+	} budget;
 };
 
 /* ---- what fair.c asks ---- */
@@ -137,14 +148,27 @@ static uint32_t corrected(const struct wi_fair_state *s, uint32_t llc_id, uint32
 
 static uint32_t scan_budget(void *ctx, uint32_t cpu, uint32_t *min, uint32_t *max)
 {
-	const struct wi_fair_state *s = ctx;
+	struct wi_fair_state *s = ctx;
 
 	if (s->opt.nr_idle_scan >= 0)
 		return *min = *max = (uint32_t)s->opt.nr_idle_scan;
-	uint32_t llc = s->machine.topology->group[WAKEIF_LLC][cpu],
-		 n = s->host->scan_budget(s->host->ctx, llc, min, max);
+	uint32_t llc_id = s->machine.llc_id[cpu];
 
-	return s->evidence ? corrected(s, s->machine.llc_id[cpu], n, min, max) : n;
+	if (!s->budget.known || s->budget.llc_id != llc_id) {
+		uint32_t llc = s->machine.topology->group[WAKEIF_LLC][cpu],
+			 n = s->host->scan_budget(s->host->ctx, llc, min, max);
+
+		if (s->evidence)
+			n = corrected(s, llc_id, n, min, max);
+		s->budget.known = true;
+		s->budget.llc_id = llc_id;
+		s->budget.n = n;
+		s->budget.min = *min;
+		s->budget.max = *max;
+	}
+	*min = s->budget.min;
+	*max = s->budget.max;
+	return s->budget.n;
 }
 
 static uint32_t prop_budget(void *ctx, uint32_t cpu)
@@ -154,11 +178,28 @@ static uint32_t prop_budget(void *ctx, uint32_t cpu)
 	return s->opt.prop_budget(s->opt.prop_ctx, cpu);
 }
 
+static uint64_t cores_idled(const struct wi_fair_state *s, uint32_t llc_id)
+{
+	return s->host_follows ? s->host->cores_idled(s->host->ctx, llc_id) : wi_idle_cores_times(&s->own, llc_id);
+}
+
+/* By the lowest CPU of the LLC. */
+static bool has_idle_cores(const struct wi_fair_state *s, uint32_t llc_id)
+{
+	return s->cores[llc_id] || cores_idled(s, llc_id) != s->since[llc_id];
+}
+
+static void set_idle_cores(struct wi_fair_state *s, uint32_t llc_id, bool has)
+{
+	s->cores[llc_id] = has;
+	s->since[llc_id] = cores_idled(s, llc_id);
+}
+
 static bool idle_cores(void *ctx, uint32_t cpu)
 {
 	const struct wi_fair_state *s = ctx;
 
-	return s->cores[s->machine.llc_id[cpu]];
+	return has_idle_cores(s, s->machine.llc_id[cpu]);
 }
 
 /* ---- life ---- */
@@ -166,6 +207,15 @@ static bool idle_cores(void *ctx, uint32_t cpu)
 static bool needs_lengths(const struct wi_fair_knobs *k)
 {
 	return k->sync >= WI_FAIR_SYNC_CURRENT || k->cache;
+}
+
+/* Between a decision and what came of it only estimates change: those that a search reads, but for nr_idle_scan. */
+static bool can_be_late(const struct wi_fair_state *s)
+{
+	const struct wi_fair_knobs *k = &s->opt.knobs;
+
+	return k->passes == WI_FAIR_ONE_PASS && k->budget != WI_FAIR_BUDGET_PROP && !k->sis_node &&
+	       k->sync < WI_FAIR_SYNC_CURRENT && !s->machine.asymmetric && !s->picked;
 }
 
 struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const struct wi_fair_state_opts *opts)
@@ -182,7 +232,7 @@ struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const st
 	if (!wi_fair_machine_init(&s->machine, host->topology))
 		goto nomem;
 	s->cores = calloc(n, sizeof(*s->cores));
-	s->idle = calloc(words, sizeof(*s->idle));
+	s->since = calloc(n, sizeof(*s->since));
 	s->usable = calloc(words, sizeof(*s->usable));
 	s->cleared = calloc(words, sizeof(*s->cleared));
 	s->hot_until = calloc(n, sizeof(*s->hot_until));
@@ -197,11 +247,17 @@ struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const st
 		for (uint32_t c = 0; c < n; c++)
 			s->core_cookie[c] = WAKEIF_COOKIE_UNKNOWN;
 	}
-	if ((opts->observed && !s->evidence) || !s->cores || !s->idle || !s->usable || !s->cleared || !s->hot_until ||
+	s->kept = calloc((size_t)4 * words, sizeof(*s->kept));
+	s->host_follows = host->cores_idled && !opts->forks_elsewhere;
+	if (!s->kept || (!s->host_follows && !wi_idle_cores_init(&s->own, host->topology)))
+		goto nomem;
+	if ((opts->observed && !s->evidence) || !s->cores || !s->since || !s->usable || !s->cleared || !s->hot_until ||
 	    !s->slept)
 		goto nomem;
-	for (uint32_t c = 0; c < n; c++)
+	for (uint32_t c = 0; c < n; c++) {
 		s->slept[c] = NONE;
+		set_idle_cores(s, c, false);
+	}
 	s->ask = (struct wi_fair_ask){ .ctx = s,
 				       .cpu_load = cpu_load,
 				       .cpu_util = cpu_util,
@@ -214,11 +270,13 @@ struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const st
 	s->in = (struct wi_fair_inputs){ .machine = &s->machine,
 					 .knobs = &s->opt.knobs,
 					 .ask = &s->ask,
-					 .idle = s->idle,
 					 .core_cookie = s->core_cookie,
 					 .hot_until = opts->knobs.cache ? s->hot_until : NULL,
 					 .cleared = opts->knobs.sis_node ? s->cleared : NULL };
 	s->last.task = NONE;
+	s->late = can_be_late(s);
+	if (host->observe_only && s->host_follows && !s->picked && !needs_lengths(&opts->knobs))
+		host->observe_only(host->ctx, 1u << WAKEIF_PLACED | 1u << WAKEIF_TASK_BEGAN);
 	return s;
 nomem:
 	if (host->say)
@@ -235,7 +293,9 @@ void wi_fair_state_free(struct wi_fair_state *s)
 	free(s->recent);
 	free(s->lengths);
 	free(s->cores);
-	free(s->idle);
+	free(s->since);
+	free(s->kept);
+	wi_idle_cores_fini(&s->own);
 	free(s->usable);
 	free(s->cleared);
 	free(s->hot_until);
@@ -373,29 +433,6 @@ static void follow_picks(struct wi_fair_state *s, const struct wakeif_happening 
 	core_picked(s, h->cpu);
 }
 
-/* The CPU picks its idle task: when the rest of its core idles, too, the LLC has an idle core. */
-static void cpu_idles(struct wi_fair_state *s, uint32_t cpu, uint64_t now_ns)
-{
-	uint8_t *cores = &s->cores[s->machine.llc_id[cpu]];
-
-	if (s->machine.smt && !*cores) {
-		const wakeif_word *core = s->machine.core[cpu];
-		bool all = true;
-
-		for (uint32_t i = 0; i < s->nr_words && all; i++) {
-			wakeif_word rest = core[i];
-
-			if (cpu >> 6 == i)
-				rest &= ~(1ull << (cpu & 63));
-			all = !(rest & ~s->idle[i]);
-		}
-		*cores = all;
-	}
-	wi_mask_set(s->idle, cpu);
-	if (s->opt.knobs.cache)
-		reserve(s, cpu, now_ns);
-}
-
 /* How far did the kernel look? */
 static void learn_budget(struct wi_fair_state *s, uint32_t cpu, uint64_t now_ns)
 {
@@ -423,6 +460,46 @@ static void learn_budget(struct wi_fair_state *s, uint32_t cpu, uint64_t now_ns)
 	}
 }
 
+/* The answer had has_idle_cores of the searched LLC been the other way round. */
+static void other_cores(struct wi_fair_state *s)
+{
+	struct wi_fair_inputs in = s->in;
+	bool at_waker = s->r.target == in.waker_cpu, was = at_waker ? in.waker_idle_cores : in.prev_idle_cores;
+	struct wi_fair_result r;
+
+	in.waker_idle_cores ^= at_waker || wi_fair_share(&s->machine, in.waker_cpu, s->r.target);
+	in.prev_idle_cores ^= !at_waker || wi_fair_share(&s->machine, in.prev_cpu, s->r.target);
+	in.cleared = NULL;
+	if (s->late) {
+		in.idle = s->kept;
+		in.sidle = in.sidle ? s->kept + s->nr_words : NULL;
+		in.unknown = in.unknown ? s->kept + 2 * s->nr_words : NULL;
+		in.allowed = s->kept + 3 * s->nr_words;
+		in.waker_pinned = false; /* that rule was passed over, and needs the view's CPUs */
+		wi_fair_search(&in, s->r.target, &r);
+	} else {
+		wi_fair_decide(&in, &r);
+	}
+	s->last.other_cores_cpu = r.cpu;
+	s->last.other_cores = !was;
+	s->last.other_clears = r.clears_idle_cores;
+}
+
+/* What the look at the other has_idle_cores needs later on. */
+static void keep(struct wi_fair_state *s)
+{
+	uint32_t words = s->nr_words, min, max;
+
+	for (uint32_t i = 0; i < words; i++) {
+		s->kept[i] = s->in.idle[i];
+		s->kept[words + i] = s->in.sidle ? s->in.sidle[i] : 0;
+		s->kept[2 * words + i] = s->in.unknown ? s->in.unknown[i] : 0;
+		s->kept[3 * words + i] = s->in.allowed[i];
+	}
+	if (s->opt.knobs.budget == WI_FAIR_BUDGET_UTIL)
+		scan_budget(s, s->r.target, &min, &max);
+}
+
 /* What the recording kernel chose tells what it knew. */
 static void learn(struct wi_fair_state *s, const struct wakeif_happening *h)
 {
@@ -433,11 +510,12 @@ static void learn(struct wi_fair_state *s, const struct wakeif_happening *h)
 		s->recent[h->task] = s->last.prev;
 	if (s->r.first_idle_at)
 		learn_budget(s, h->cpu, h->now_ns);
-	if (h->cpu != s->last.cpu && h->cpu == s->last.other_cores_cpu) {
-		uint32_t llc = s->machine.llc_id[s->r.target];
-
-		s->cores[llc] = s->last.other_cores && !s->last.other_clears;
-	}
+	if (h->cpu == s->last.cpu || !s->last.asked_cores)
+		return;
+	if (s->late)
+		other_cores(s);
+	if (h->cpu == s->last.other_cores_cpu)
+		set_idle_cores(s, s->machine.llc_id[s->r.target], s->last.other_cores && !s->last.other_clears);
 }
 
 /* What every event of a trace leads to, and nothing is remembered of unless lengths are kept. */
@@ -453,17 +531,15 @@ void wi_fair_state_observe(struct wi_fair_state *s, const struct wakeif_happenin
 		follow_picks(s, h);
 	if (!s->lengths && (ONLY_LENGTHS >> h->type & 1))
 		return;
-
+	if (!s->host_follows)
+		wi_idle_cores_happened(&s->own, h);
 	switch (h->type) {
 	case WAKEIF_CPU_IDLES:
-		if (cpu_known)
-			cpu_idles(s, h->cpu, h->now_ns);
+		if (s->opt.knobs.cache && h->cpu < s->nr_cpus)
+			reserve(s, h->cpu, h->now_ns);
 		return;
 	case WAKEIF_CPU_WAKES:
 	case WAKEIF_CPU_LOST:
-		if (cpu_known)
-			wi_mask_clear(s->idle, h->cpu);
-		return;
 	case WAKEIF_TICK:
 		return;
 	case WAKEIF_PLACED:
@@ -480,19 +556,11 @@ void wi_fair_state_observe(struct wi_fair_state *s, const struct wakeif_happenin
 		}
 		s->recent[h->task] = NONE;
 		break;
-	case WAKEIF_TASK_ENQUEUED:
-	case WAKEIF_TASK_MOVED:
-		break;
 	default:
-		if (s->lengths && h->task < s->nr_slots)
-			follow_lengths(s, h);
-		return;
+		break;
 	}
 	if (s->lengths && h->task < s->nr_slots)
 		follow_lengths(s, h);
-	if (cpu_known && (h->type == WAKEIF_TASK_ENQUEUED || h->type == WAKEIF_PLACED ||
-			  (h->type == WAKEIF_TASK_MOVED && !(h->flags & WAKEIF_EV_WAKING))))
-		wi_mask_clear(s->idle, h->cpu);
 }
 
 /* ---- decisions ---- */
@@ -512,7 +580,7 @@ static void begin(struct wi_fair_state *s, const struct wakeif_view *v)
 		for (uint32_t i = 0; i < s->nr_words; i++)
 			all &= !(s->machine.core[c][i] & ~v->idle[i]);
 		if (all)
-			s->cores[s->machine.llc_id[c]] = 1;
+			set_idle_cores(s, s->machine.llc_id[c], true);
 	}
 }
 
@@ -557,13 +625,16 @@ static void fill_view(struct wi_fair_state *s, const struct wakeif_view *v)
 {
 	struct wi_fair_inputs *in = &s->in;
 
-	memcpy(s->idle, v->idle, s->nr_words * sizeof(*s->idle));
-	in->idle = s->opt.vcpu_preempted_ns ? without_preempted(s, v) : s->idle;
+	uint32_t waker_llc = s->machine.llc_id[in->waker_cpu], prev_llc = s->machine.llc_id[in->prev_cpu];
+
+	if (!s->host_follows)
+		wi_idle_cores_look(&s->own, v->idle);
+	in->idle = s->opt.vcpu_preempted_ns ? without_preempted(s, v) : v->idle;
 	in->sidle = v->sched_idle_only;
 	in->unknown = v->unknown;
 	in->cpu = v->cpu;
-	in->waker_idle_cores = s->cores[s->machine.llc_id[in->waker_cpu]];
-	in->prev_idle_cores = s->cores[s->machine.llc_id[in->prev_cpu]];
+	in->waker_idle_cores = has_idle_cores(s, waker_llc);
+	in->prev_idle_cores = prev_llc == waker_llc ? in->waker_idle_cores : has_idle_cores(s, prev_llc);
 }
 
 static bool runs_briefly(const struct wi_fair_state *s, uint32_t task)
@@ -595,28 +666,12 @@ static void remember(struct wi_fair_state *s, const struct wakeif_wakeup *w)
 	if (s->opt.knobs.recent == WI_FAIR_RECENT_ON_HIT && r->wanted_affine && w->waker_task < s->nr_slots)
 		s->recent[w->waker_task] = w->waker_cpu;
 	if (r->clears_idle_cores)
-		s->cores[s->machine.llc_id[r->target]] = 0;
+		set_idle_cores(s, s->machine.llc_id[r->target], false);
 	if (s->in.cleared)
 		wi_mask_for_each (c, s->cleared, s->nr_words)
-			s->cores[c] = 0;
+			set_idle_cores(s, c, false);
 	if (r->scanned && s->opt.prop_searched)
 		s->opt.prop_searched(s->opt.prop_ctx, r->target, r->examined);
-}
-
-/* The answer had has_idle_cores of the searched LLC been the other way round. */
-static void other_cores(struct wi_fair_state *s)
-{
-	struct wi_fair_inputs in = s->in;
-	bool at_waker = s->r.target == in.waker_cpu, was = at_waker ? in.waker_idle_cores : in.prev_idle_cores;
-
-	in.waker_idle_cores ^= at_waker || wi_fair_share(&s->machine, in.waker_cpu, s->r.target);
-	in.prev_idle_cores ^= !at_waker || wi_fair_share(&s->machine, in.prev_cpu, s->r.target);
-	in.cleared = NULL;
-	struct wi_fair_result r = wi_fair_select(&in);
-
-	s->last.other_cores_cpu = r.cpu;
-	s->last.other_cores = !was;
-	s->last.other_clears = r.clears_idle_cores;
 }
 
 static void tell(const struct wi_fair_result *r, uint32_t other_sync_cpu, struct wakeif_choice *c)
@@ -637,6 +692,16 @@ static bool can_answer(const struct wi_fair_state *s, const struct wakeif_wakeup
 	return !s->failed && w->waker_cpu < s->nr_cpus && w->prev_cpu < s->nr_cpus;
 }
 
+static bool one_cpu(const wakeif_word *set, uint32_t words)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < words && nr < 2; i++)
+		if (set[i])
+			nr += set[i] & (set[i] - 1) ? 2 : 1;
+	return nr == 1;
+}
+
 bool wi_fair_state_select(struct wi_fair_state *s, const struct wakeif_wakeup *w, const struct wakeif_view *v,
 			  struct wakeif_choice *choice)
 {
@@ -651,7 +716,8 @@ bool wi_fair_state_select(struct wi_fair_state *s, const struct wakeif_wakeup *w
 	if (s->lengths)
 		fill_lengths(s, w);
 	s->asked = true;
-	if (wi_mask_weight(w->allowed, s->nr_words) == 1) { /* the kernel does not ask its class then */
+	s->budget.known = false;
+	if (one_cpu(w->allowed, s->nr_words)) { /* the kernel does not ask its class then */
 		s->r = (struct wi_fair_result){ .cpu = wi_mask_next(w->allowed, s->nr_words, 0),
 						.target = WAKEIF_CPU_NONE,
 						.rule = WAKEIF_RULE_ONE_ALLOWED };
@@ -670,8 +736,11 @@ bool wi_fair_state_select(struct wi_fair_state *s, const struct wakeif_wakeup *w
 		s->last.waker = w->waker_cpu;
 		s->last.cpu = s->r.cpu;
 		s->last.other_cores_cpu = NONE;
-		if (s->opt.observed && s->r.asked_cores)
+		s->last.asked_cores = s->opt.observed && s->r.asked_cores;
+		if (s->last.asked_cores && !s->late)
 			other_cores(s);
+		else if (s->last.asked_cores)
+			keep(s);
 	}
 	remember(s, w);
 	return true;

@@ -19,6 +19,7 @@ struct wi_fair_state_opts {
 	 */
 	bool observed;
 	bool core_sched;	    /* core scheduling, with the cookies of host->cookie */
+	bool forks_elsewhere;	    /* forks and execs are not asked here: their views are not seen, idle cores are followed without */
 	bool runnable_load;	    /* CPUs are compared by host->runnable_load (up to 5.6), not by cpu_load */
 	int64_t nr_idle_scan;	    /* fixed; negative: host->scan_budget */
 	uint64_t vcpu_preempted_ns; /* CPUs idle for longer count as taken from the guest, as busy; 0: never */

@@ -279,6 +279,7 @@ static void *init(const struct wakeif_host *host, const int64_t *v, uint32_t ver
 	struct linux5 *m = calloc(1, sizeof(*m));
 	struct wi_fair_state_opts o = { .knobs = wi_fair_knobs_of(version),
 					.observed = v[P_HISTORY],
+					.forks_elsewhere = version < V(5, 5),
 					.runnable_load = version < V(5, 7),
 					.nr_idle_scan = version >= V(5, 14) ? v[P_NR_IDLE_SCAN] : -1,
 					.prop_budget = prop_budget,
@@ -305,6 +306,8 @@ static void *init(const struct wakeif_host *host, const int64_t *v, uint32_t ver
 	m->wake_jiffy = calloc(t->nr_cpus, sizeof(*m->wake_jiffy));
 	if (m->scan_cost && m->wake_idle && m->wake_jiffy && wi_old_domains_init(&m->domains, t))
 		m->fair = wi_fair_state_new(host, &o);
+	if (m->fair && host->observe_only && host->cores_idled && !o.forks_elsewhere)
+		host->observe_only(host->ctx, 1u << WAKEIF_PLACED | 1u << WAKEIF_TASK_BEGAN | 1u << WAKEIF_CPU_WAKES);
 	if (m->fair)
 		return m;
 	host->say(host->ctx, "out of memory");

@@ -347,6 +347,10 @@ struct wakeif_host {
 	uint32_t (*cookie)(void *ctx, uint32_t task); /* core scheduling; 0: none, or no map was given */
 	/* Why init fails, one line without a newline; copied. */
 	void (*say)(void *ctx, const char *reason);
+	/* May be NULL. From init: of what happens only these types (1 << enum wakeif_event_type) need be told; saves time. */
+	void (*observe_only)(void *ctx, uint32_t types);
+	/* May be NULL. How often all CPUs of a core have become idle, of the cores that share cpu's last-level cache (sd_llc). */
+	uint64_t (*cores_idled)(void *ctx, uint32_t cpu);
 };
 
 /*

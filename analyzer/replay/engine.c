@@ -36,6 +36,7 @@ static bool ask_one(struct r_model *m, const struct wakeif_wakeup *w, const stru
 void r_ask(struct wi_replay *r, const struct wakeif_wakeup *w, const struct wakeif_view *v)
 {
 	r->later = 0;
+	wi_estimates_look(r->est, v);
 	for (uint32_t i = 0; i < r->nr; i++) {
 		struct wakeif_choice *c = &r->choice[i];
 		bool answered = ask_one(&r->model[i], w, v, c);
@@ -230,8 +231,8 @@ void *wi_replay_state(const struct wi_replay_decision *d, size_t i, const struct
 
 static void observe(struct wi_replay *r, const struct wakeif_happening *h)
 {
-	for (uint32_t i = 0; i < r->nr_observers; i++) {
-		struct r_model *m = r->observer[i];
+	for (uint64_t told = r->told[h->type & 31]; told; told &= told - 1) {
+		struct r_model *m = &r->model[__builtin_ctzll(told)];
 
 		if (m->m.plugin)
 			wi_plugin_enter(m->m.ops->name, "observe");
@@ -332,6 +333,14 @@ static void say(void *ctx, const char *reason)
 		snprintf(r->begins->said, sizeof(r->begins->said), "%s", reason);
 }
 
+static void observe_only(void *ctx, uint32_t types)
+{
+	const struct wi_replay *r = wi_estimates_caller(ctx);
+
+	if (r->begins)
+		r->begins->types = types;
+}
+
 static uint32_t cookie(void *ctx, uint32_t task)
 {
 	const struct wi_replay *r = wi_estimates_caller(ctx);
@@ -349,6 +358,8 @@ static bool begin_model(struct wi_replay *r, struct r_model *m, struct wi_err *e
 	wi_estimates_host_for(r->est, m->m.ops->needs, &m->host);
 	m->host.cookie = cookie;
 	m->host.say = say;
+	m->host.observe_only = observe_only;
+	m->types = UINT32_MAX;
 	r->begins = m;
 	if (m->m.plugin)
 		wi_plugin_enter(m->m.ops->name, "init");
@@ -360,8 +371,8 @@ static bool begin_model(struct wi_replay *r, struct r_model *m, struct wi_err *e
 	if (!m->begun)
 		return wi_err_set(err, WI_EREFUSED, "model %s: %s", m->m.label,
 				  m->said[0] ? m->said : "it refuses without a reason");
-	if (m->m.ops->observe)
-		r->observer[r->nr_observers++] = m;
+	for (uint32_t type = 0; m->m.ops->observe && type < 32; type++)
+		r->told[type] |= (uint64_t)(m->types >> type & 1) << (m - r->model);
 	return true;
 }
 

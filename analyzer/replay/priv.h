@@ -17,6 +17,7 @@ struct r_model {
 	struct wi_replay_model m;
 	struct wakeif_host host;
 	void *state;
+	uint32_t types; /* of what happens that it wants to be told, bit by type */
 	bool begun;
 	char said[160];	  /* why it refused */
 };
@@ -66,8 +67,8 @@ struct wi_replay {
 	struct wi_groups groups; /* borrowed by est */
 	struct r_model model[WI_REPLAY_MODELS];
 	struct r_model *begins; /* the one whose init() runs: what it says is for it */
-	uint32_t nr, nr_observers;
-	struct r_model *observer[WI_REPLAY_MODELS]; /* those with observe() */
+	uint32_t nr;
+	uint64_t told[32]; /* by type of what happens: models that are told, bit i */
 	struct wakeif_choice choice[WI_REPLAY_MODELS];
 	uint32_t answer[WI_REPLAY_MODELS];
 	uint64_t no_wait[WI_REPLAY_MODELS + 1]; /* by row: answers on idle CPUs */
