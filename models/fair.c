@@ -870,15 +870,12 @@ void wi_fair_search(const struct wi_fair_inputs *in, uint32_t target, struct wi_
 	idle_sibling(&f, in->prev_cpu, target);
 }
 
-uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, const struct wi_fair_result *r)
+static uint32_t other_sync(const struct wi_fair_inputs *in, const struct wi_fair_result *r, struct wi_fair_result *other)
 {
-	struct wi_fair_result other = { .cpu = in->prev_cpu, .target = WAKEIF_CPU_NONE };
-	struct fair f = begin(in, &other);
+	struct fair f = begin(in, other);
 	bool sync = in->flags & WAKEIF_WF_SYNC;
 	uint32_t target;
 
-	if (!r->sync_looked_at)
-		return r->cpu;
 	f.quiet = true;
 	if (f.k->sync != WI_FAIR_SYNC_OFF) {
 		struct wi_fair_inputs turned = *in;
@@ -902,4 +899,18 @@ uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, const struct wi_fai
 	plain.cleared = NULL;
 	f.in = &plain;
 	return idle_sibling(&f, in->prev_cpu, target);
+}
+
+uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, struct wi_fair_result *r)
+{
+	r->other_target = WAKEIF_CPU_NONE;
+	r->other_asked_cores = false;
+	if (!r->sync_looked_at)
+		return r->cpu;
+	struct wi_fair_result other = { .cpu = in->prev_cpu, .target = WAKEIF_CPU_NONE };
+	uint32_t cpu = other_sync(in, r, &other);
+
+	r->other_target = other.target;
+	r->other_asked_cores = other.asked_cores;
+	return cpu;
 }

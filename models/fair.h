@@ -260,6 +260,9 @@ struct wi_fair_result {
 	int64_t this_eff, prev_eff;
 	bool turned_told;	/* turned_target: where the search had begun if WF_SYNC were the other way round */
 	uint32_t turned_target;
+	/* Of wi_fair_other_sync(): where that search began, WAKEIF_CPU_NONE: there was none; has_idle_cores looked at */
+	uint32_t other_target;
+	bool other_asked_cores;
 };
 
 /* A wakeup (flags WAKEIF_WF_TTWU), fork or exec. Does not change what in points to but for machine->scratch. */
@@ -274,7 +277,7 @@ static inline struct wi_fair_result wi_fair_select(const struct wi_fair_inputs *
 }
 
 /* The answer had WF_SYNC been the other way round; r: that of wi_fair_select() for the same inputs. */
-uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, const struct wi_fair_result *r);
+uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, struct wi_fair_result *r);
 
 /* The search alone: select_idle_sibling() from target on. */
 void wi_fair_search(const struct wi_fair_inputs *in, uint32_t target, struct wi_fair_result *r);

@@ -62,6 +62,13 @@ struct wi_fair_state {
 	uint32_t *core_cookie; /* by CPU: its core's */
 	uint32_t *slept;       /* by CPU: slot that left it last */
 	bool began, failed, asked;
+	uint64_t serial;	/* of the latest decision */
+	bool answered;		/* it was */
+	uint32_t other_sync;
+	/* Models of the same knobs, asked before: the first of them, and the latest. NULL: none */
+	struct wi_fair_state *twin[2];
+	const struct wi_fair_state *taken; /* whose answer to the latest decision was taken over; NULL: none */
+	uint32_t taken_recent;		   /* recent_used_cpu then; has_idle_cores may differ where it was not looked at */
 	/* The latest decision, until what came of it is told. */
 	struct {
 		uint32_t task, prev, waker, cpu;
@@ -75,6 +82,7 @@ struct wi_fair_state {
 	struct {   /* nr_idle_scan that was asked for last in this decision */
 		bool known;
 		uint32_t llc_id, n, min, max;
+		bool corrected; /* any one of the decision, by evidence */
 	} budget;
 };
 
@@ -158,8 +166,12 @@ static uint32_t scan_budget(void *ctx, uint32_t cpu, uint32_t *min, uint32_t *ma
 		uint32_t llc = s->machine.topology->group[WAKEIF_LLC][cpu],
 			 n = s->host->scan_budget(s->host->ctx, llc, min, max);
 
-		if (s->evidence)
+		if (s->evidence) {
+			uint32_t told = n, least = *min, most = *max;
+
 			n = corrected(s, llc_id, n, min, max);
+			s->budget.corrected |= n != told || *min != least || *max != most;
+		}
 		s->budget.known = true;
 		s->budget.llc_id = llc_id;
 		s->budget.n = n;
@@ -657,10 +669,8 @@ static void fill_lengths(struct wi_fair_state *s, const struct wakeif_wakeup *w)
 }
 
 /* What the decision leaves behind. */
-static void remember(struct wi_fair_state *s, const struct wakeif_wakeup *w)
+static void remember(struct wi_fair_state *s, const struct wakeif_wakeup *w, const struct wi_fair_result *r)
 {
-	const struct wi_fair_result *r = &s->r;
-
 	if (r->recent_reached && w->wakee_task < s->nr_slots)
 		s->recent[w->wakee_task] = w->prev_cpu;
 	if (s->opt.knobs.recent == WI_FAIR_RECENT_ON_HIT && r->wanted_affine && w->waker_task < s->nr_slots)
@@ -702,33 +712,123 @@ static bool one_cpu(const wakeif_word *set, uint32_t words)
 	return nr == 1;
 }
 
+/* Does the decision hang on nothing but what a view tells, these knobs, recent_used_cpu and has_idle_cores? */
+static bool plain(const struct wi_fair_state *s)
+{
+	const struct wi_fair_knobs *k = &s->opt.knobs;
+
+	return k->budget != WI_FAIR_BUDGET_PROP && !k->cache && !k->sis_node && k->sync < WI_FAIR_SYNC_CURRENT &&
+	       !s->opt.prop_searched && s->host_follows && !s->picked;
+}
+
+/* WF_CURRENT_CPU and delayed tasks on the waker's CPU are not told by any trace: what is made of them does not matter. */
+static bool same_knobs(const struct wi_fair_state *a, const struct wi_fair_state *b)
+{
+	const struct wi_fair_knobs *k = &a->opt.knobs, *l = &b->opt.knobs;
+
+	return k->affine_idle == l->affine_idle && k->recent == l->recent && k->kthread == l->kthread &&
+	       k->passes == l->passes && k->budget == l->budget && k->sidle == l->sidle && k->sync == l->sync &&
+	       k->from_target == l->from_target && k->recent_fixed == l->recent_fixed &&
+	       (k->cluster_scan == l->cluster_scan || !a->machine.clusters) && k->sync_exiting == l->sync_exiting &&
+	       k->weight_le == l->weight_le && k->wa_idle == l->wa_idle && k->wa_weight == l->wa_weight &&
+	       k->wa_bias == l->wa_bias;
+}
+
+bool wi_fair_state_pair(struct wi_fair_state *s, struct wi_fair_state *like)
+{
+	if (!plain(s) || !plain(like) || s->opt.observed || !same_knobs(s, like) || s->host->ctx != like->host->ctx ||
+	    s->serial || like->serial || s->opt.runnable_load != like->opt.runnable_load ||
+	    s->opt.nr_idle_scan != like->opt.nr_idle_scan || s->opt.vcpu_preempted_ns != like->opt.vcpu_preempted_ns)
+		return false;
+	if (!s->twin[0])
+		s->twin[0] = like;
+	s->twin[1] = like;
+	return true;
+}
+
+/* recent_used_cpu in a search from target: 0 passed over unseen, 1 seen to be busy, 2 more than that. */
+static int use_of_recent(const struct wi_fair_state *s, const struct wi_fair_inputs *in, uint32_t recent, uint32_t target)
+{
+	if (recent >= s->nr_cpus || recent == in->prev_cpu || recent == target ||
+	    !wi_fair_share(&s->machine, recent, target))
+		return 0;
+	return 1 + (wi_mask_test(in->idle, recent) || wi_mask_test(in->sidle, recent) || wi_mask_test(in->unknown, recent));
+}
+
+/* Does the search from target go the same way with this recent_used_cpu? NONE: there was no search. */
+static bool recent_alike(const struct wi_fair_state *s, const struct wi_fair_inputs *in, uint32_t recent, uint32_t target)
+{
+	int use;
+
+	if (recent == in->recent_cpu || target == NONE)
+		return true;
+	use = use_of_recent(s, in, recent, target);
+	return use < 2 && use == use_of_recent(s, in, in->recent_cpu, target);
+}
+
+static bool cores_alike(const struct wi_fair_state *s, const struct wi_fair_inputs *in, const struct wi_fair_result *r)
+{
+	uint32_t waker = s->machine.llc_id[in->waker_cpu], prev = s->machine.llc_id[in->prev_cpu];
+
+	if (!r->asked_cores && !r->other_asked_cores)
+		return true;
+	return in->waker_idle_cores == has_idle_cores(s, waker) &&
+	       (waker == prev || in->prev_idle_cores == has_idle_cores(s, prev));
+}
+
+/* The answer of a model that looked at the same. */
+static bool take_over(struct wi_fair_state *s, const struct wi_fair_state *like, const struct wakeif_wakeup *w,
+		      struct wakeif_choice *choice)
+{
+	uint32_t recent = w->wakee_task < s->nr_slots ? s->recent[w->wakee_task] : NONE;
+	const struct wi_fair_inputs *in = &like->in;
+
+	if (like->serial != s->serial || !like->answered || like->taken || like->budget.corrected ||
+	    in->now_ns != w->now_ns || in->wakee != w->wakee_task || in->waker_cpu != w->waker_cpu ||
+	    in->prev_cpu != w->prev_cpu || !recent_alike(s, in, recent, like->r.target) ||
+	    !recent_alike(s, in, recent, like->r.other_target) || !cores_alike(s, in, &like->r))
+		return false;
+	s->taken = like;
+	s->taken_recent = recent;
+	s->other_sync = like->other_sync;
+	s->last.task = NONE;
+	tell(&like->r, like->other_sync, choice);
+	remember(s, w, &like->r);
+	return true;
+}
+
 bool wi_fair_state_select(struct wi_fair_state *s, const struct wakeif_wakeup *w, const struct wakeif_view *v,
 			  struct wakeif_choice *choice)
 {
-	uint32_t other_sync;
-
+	s->serial++;
+	s->answered = false;
+	s->taken = NULL;
 	if (!can_answer(s, w) || (w->wakee_task != WAKEIF_TASK_NONE && !room_for(s, w->wakee_task)))
 		return false;
 	if (!s->began)
 		begin(s, v);
+	s->asked = s->answered = true;
+	if (s->twin[0] && (take_over(s, s->twin[0], w, choice) || take_over(s, s->twin[1], w, choice)))
+		return true;
 	fill_wakeup(s, w);
 	fill_view(s, v);
 	if (s->lengths)
 		fill_lengths(s, w);
-	s->asked = true;
-	s->budget.known = false;
+	s->budget.known = s->budget.corrected = false;
 	if (one_cpu(w->allowed, s->nr_words)) { /* the kernel does not ask its class then */
 		s->r = (struct wi_fair_result){ .cpu = wi_mask_next(w->allowed, s->nr_words, 0),
 						.target = WAKEIF_CPU_NONE,
+						.other_target = WAKEIF_CPU_NONE,
 						.rule = WAKEIF_RULE_ONE_ALLOWED };
-		tell(&s->r, s->r.cpu, choice);
+		s->other_sync = s->r.cpu;
+		tell(&s->r, s->other_sync, choice);
 		return true;
 	}
 	if (s->in.cleared)
 		memset(s->cleared, 0, s->nr_words * sizeof(*s->cleared));
 	wi_fair_decide(&s->in, &s->r);
-	other_sync = wi_fair_other_sync(&s->in, &s->r);
-	tell(&s->r, other_sync, choice);
+	s->other_sync = wi_fair_other_sync(&s->in, &s->r);
+	tell(&s->r, s->other_sync, choice);
 	s->last.task = NONE;
 	if (w->class_ == WAKEIF_SELECT) {
 		s->last.task = w->wakee_task;
@@ -742,16 +842,30 @@ bool wi_fair_state_select(struct wi_fair_state *s, const struct wakeif_wakeup *w
 		else if (s->last.asked_cores)
 			keep(s);
 	}
-	remember(s, w);
+	remember(s, w, &s->r);
 	return true;
 }
 
-const struct wi_fair_inputs *wi_fair_state_inputs(const struct wi_fair_state *s)
+/* With what another model looked at. */
+static void take_inputs(struct wi_fair_state *s, const struct wi_fair_inputs *in)
 {
+	struct wi_fair_inputs own = *in;
+
+	own.machine = &s->machine;
+	own.knobs = &s->opt.knobs;
+	own.ask = &s->ask;
+	own.recent_cpu = s->taken_recent;
+	s->in = own;
+}
+
+const struct wi_fair_inputs *wi_fair_state_inputs(struct wi_fair_state *s)
+{
+	if (s->taken)
+		take_inputs(s, &s->taken->in);
 	return s->asked ? &s->in : NULL;
 }
 
 const struct wi_fair_result *wi_fair_state_result(const struct wi_fair_state *s)
 {
-	return s->asked ? &s->r : NULL;
+	return !s->asked ? NULL : s->taken ? &s->taken->r : &s->r;
 }

@@ -35,6 +35,12 @@ struct wi_fair_state;
 struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const struct wi_fair_state_opts *opts);
 void wi_fair_state_free(struct wi_fair_state *s);
 
+/*
+ * `like` is asked before s at every decision of the run. Where they differ in nothing that decisions hang on, and
+ * remember the same, s takes over its answer. false: they differ.
+ */
+bool wi_fair_state_pair(struct wi_fair_state *s, struct wi_fair_state *like);
+
 /* As the hooks of struct wakeif_model_ops. A fork or exec (w->class_) goes the slow path. */
 bool wi_fair_state_select(struct wi_fair_state *s, const struct wakeif_wakeup *w, const struct wakeif_view *v,
 			  struct wakeif_choice *choice);
@@ -45,7 +51,7 @@ void wi_fair_state_observe(struct wi_fair_state *s, const struct wakeif_happenin
  * with a trace, and for wi_fair_reachable(). Valid until the model is called again, and no longer than the view of that
  * select. NULL: there was none.
  */
-const struct wi_fair_inputs *wi_fair_state_inputs(const struct wi_fair_state *s);
+const struct wi_fair_inputs *wi_fair_state_inputs(struct wi_fair_state *s);
 const struct wi_fair_result *wi_fair_state_result(const struct wi_fair_state *s);
 
 #endif

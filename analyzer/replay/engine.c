@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/replay/priv.h"
+#include "models/linux6.h"
 #include "models/oracle.h"
 #include "models/plugin.h"
 
@@ -376,6 +377,19 @@ static bool begin_model(struct wi_replay *r, struct r_model *m, struct wi_err *e
 	return true;
 }
 
+/* Kernels' models with the same answers share the work. */
+static void pair_model(struct wi_replay *r, uint32_t i)
+{
+	struct wi_fair_state *s = wi_linux6_state(r->model[i].m.ops, r->model[i].state);
+
+	for (uint32_t k = 0; s && k < i; k++) {
+		struct wi_fair_state *like = wi_linux6_state(r->model[k].m.ops, r->model[k].state);
+
+		if (like)
+			wi_fair_state_pair(s, like);
+	}
+}
+
 static bool begin_models(struct wi_replay *r, const struct wi_replay_opts *o, struct wi_err *err)
 {
 	struct wi_estimates_opts eo = { .topology = o->topology,
@@ -407,6 +421,7 @@ static bool begin_models(struct wi_replay *r, const struct wi_replay_opts *o, st
 		r->nr++;
 		if (!begin_model(r, &r->model[i], err))
 			return false;
+		pair_model(r, i);
 	}
 	return true;
 }
