@@ -4,11 +4,13 @@
 import json
 import os
 import random
+import re
 import subprocess
 import unittest
 
 from cli import SHARED, WAKEIF, Cli
 
+QUIET = {"LSAN_OPTIONS": os.environ.get("LSAN_OPTIONS", "") + ":print_suppressions=0"}
 FOLDER = os.path.join(SHARED, "corpus", "61-smt8-schbench-full")
 ROUNDS = 1000 if os.environ.get("WAKEIF_FULL") else 120
 NUMBERS = ["-1", "0", "8", "63", "64", "255", "1023", "65535", "65536", "4294967295", "4294967296", "9223372036854775807", "9223372036854775808",
@@ -34,7 +36,7 @@ class HostileTruth(Cli):
         """status, stdout, stderr; with the window that the truth is of"""
         argv = ["validate", "-q", "--json", "--truth", truth, "--topology", os.path.join(FOLDER, "topology.tar.gz"), "--time", "0%-30%", *args,
                 os.path.join(FOLDER, "trace.dat")]
-        return self.run_text(*argv)
+        return self.run_text(*argv, env=QUIET)
 
     def survives(self, truth, *args):
         """It ends with a result, or with one line that names the file."""
@@ -131,6 +133,41 @@ class HostileTruth(Cli):
             with self.subTest(first=first[:40]):
                 self.survives(self.tsv([first] + self.lines[1:]))
 
+    def test_a_recording_of_probes_that_is_damaged(self):
+        """In its format texts, where probes and fields have their names, and anywhere."""
+        folder = os.path.join(SHARED, "corpus", "61-numa16-mix-full")
+        packed = self.write("v7.dat", subprocess.run(["zstd", "-dcq", os.path.join(folder, "truth.dat.zst")], stdout=subprocess.PIPE, check=True, timeout=60).stdout)
+        if subprocess.run(["trace-cmd", "convert", "-i", packed, "-o", self.path("v6.dat"), "--file-version", "6"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, timeout=60).returncode:
+            self.skipTest("trace-cmd cannot convert")
+        with open(self.path("v6.dat"), "rb") as f:
+            whole = f.read()
+        probes = [m.start() for m in re.finditer(rb"field:", whole)][-400:]  # probes come last of the formats
+        self.assertGreater(len(probes), 100)
+        lot = random.Random(10)
+        for n in range(ROUNDS // 8):
+            data = bytearray(whole)
+            for _ in range(lot.randrange(1, 6)):
+                kind, field = lot.randrange(4), lot.choice(probes)
+                if kind == 0:
+                    data[lot.randrange(len(data))] = lot.randrange(256)
+                elif kind == 1:
+                    data[field + lot.randrange(60)] = lot.choice(b"09;:xu \t_[-")
+                elif kind == 2:  # another size or offset of a field, of as many digits
+                    m = re.compile(rb"(?:size|offset):(\d+)").search(bytes(data[field:field + 200]))
+                    if m:
+                        data[field + m.start(1):field + m.end(1)] = bytes(lot.choice(b"0123456789") for _ in m.group(1))
+                else:
+                    del data[lot.randrange(len(data) // 2, len(data)):]
+                    break
+            with self.subTest(n=n):
+                path = self.write("t.dat", bytes(data))
+                status, out, err = self.run_text("validate", "-q", "--json", "--truth", path, "--time", "0%-30%", os.path.join(folder, "trace.dat"), env=QUIET)
+                self.assertIn(status, (0, 1, 3, 4), (status, err[:500]))
+                self.assertTrue(not err or err.startswith("wakeif: "), err[:500])
+                if status == 0:
+                    json.loads(out)
+
     def test_not_a_truth(self):
         for name, data in (("empty", b""), ("newlines", b"\n" * 5000), ("nul", bytes(100000)), ("head", self.lines[0].encode() + b"\n"),
                            ("head.zst", zstd(self.lines[0].encode())), ("empty.zst", zstd(b"")), ("magic.zst", b"\x28\xb5\x2f\xfd")):
@@ -147,7 +184,7 @@ class HostileTruth(Cli):
         bomb = zstd(self.lines[0].encode() + b"\n" + b"1" * (1 << 30))
         self.assertLess(len(bomb), 1 << 20)
         path = self.write("d.tsv.zst", bomb)
-        argv = ["sh", "-c", "ulimit -v 1000000; exec \"$0\" \"$@\""] if "ASAN_OPTIONS" not in os.environ else []
+        argv = ["sh", "-c", "ulimit -v 1000000; exec \"$0\" \"$@\""] if not os.environ.get("WAKEIF_INSTRUMENTED") else []
         p = subprocess.run([*argv, WAKEIF, "validate", "-q", "--truth", path, os.path.join(FOLDER, "trace.dat")], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                            timeout=100)
         self.assertEqual(p.returncode, 3, p.stderr[:500])
