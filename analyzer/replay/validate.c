@@ -29,6 +29,8 @@ struct wi_validate {
 	struct wi_task_fact *facts; /* by pid once all are read; masks in one piece behind them */
 	wakeif_word *masks;
 	size_t nr_facts, cap_facts;
+	uint8_t *expects; /* by slot of an open wakeup: form + 1 that tells where its sched_wakeup is recorded; 0 none */
+	uint32_t nr_slots;
 	struct wi_timeline_observer obs;
 	struct wi_validate_results r;
 	struct wi_err err; /* the first failure of a callback */
@@ -238,6 +240,26 @@ static void on_idle_changed(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle)
 		wi_tags_idle_changed(v->tags, now_ns, cpu, idle);
 }
 
+static void form(struct wi_validate *v, enum wi_closed_form f, bool holds)
+{
+	v->r.forms[f].cases++;
+	v->r.forms[f].hold += holds;
+}
+
+static void on_closed(void *ctx, uint64_t now_ns, const struct wi_wakeup *w, enum wi_outcome outcome)
+{
+	struct wi_validate *v = ctx;
+	uint8_t expects = w->slot < v->nr_slots ? v->expects[w->slot] : 0;
+
+	(void)now_ns;
+	(void)outcome;
+	if (!expects)
+		return;
+	v->expects[w->slot] = 0;
+	if (w->enq_record_cpu != WI_CPU_NONE && w->enq_ns != WI_TIME_UNKNOWN)
+		form(v, (enum wi_closed_form)(expects - 1), w->enq_record_cpu == (expects - 1 == WI_FORM_DIRECT ? w->pub.waker_cpu : w->chosen_cpu));
+}
+
 /* ---- the logic, from the kernel's own state; the trace tells since when CPUs idle ---- */
 
 static void check_logic(struct wi_validate *v, uint64_t until_ns)
@@ -288,7 +310,7 @@ struct wi_validate *wi_validate_new(const struct wi_validate_opts *opts, struct 
 	}
 	v->opt = *opts;
 	v->r.nr_traces = 1;
-	v->obs = (struct wi_timeline_observer){ .ctx = v, .idle_changed = on_idle_changed, .decision = on_decision, .happened = on_happened };
+	v->obs = (struct wi_timeline_observer){ .ctx = v, .idle_changed = on_idle_changed, .decision = on_decision, .wakeup_closed = on_closed, .happened = on_happened };
 	if (read_decisions(v, err) && read_nodecisions(v, err) && begin_logic(v, err)) {
 		if (v->nr)
 			qsort(v->told, v->nr, sizeof(*v->told), by_time);
@@ -305,6 +327,7 @@ void wi_validate_free(struct wi_validate *v)
 	wi_tags_free(v->tags);
 	wi_logic_free(v->logic);
 	wi_truth_close(v->logic_truth);
+	free(v->expects);
 	free(v->told);
 	free(v->facts);
 	free(v->masks);
@@ -328,10 +351,22 @@ bool wi_validate_sync_of(void *ctx, const struct wi_wakeup *w, bool *set)
 
 /* ---- closed forms ---- */
 
-static void form(struct wi_validate *v, enum wi_closed_form f, bool holds)
+/* Where its sched_wakeup will be recorded; looked at when the wakeup is over. */
+static void expect_enqueue(struct wi_validate *v, uint32_t slot, enum wi_closed_form f)
 {
-	v->r.forms[f].cases++;
-	v->r.forms[f].hold += holds;
+	if (slot >= v->nr_slots) {
+		uint32_t nr = slot + slot / 2 + 64;
+		uint8_t *p = realloc(v->expects, nr);
+
+		if (!p) {
+			wi_err_nomem(&v->err);
+			return;
+		}
+		memset(p + v->nr_slots, 0, nr - v->nr_slots);
+		v->expects = p;
+		v->nr_slots = nr;
+	}
+	v->expects[slot] = (uint8_t)(f + 1);
 }
 
 static void check_forms(struct wi_validate *v, const struct wi_replay_decision *d, const struct told *t)
@@ -354,14 +389,10 @@ static void check_forms(struct wi_validate *v, const struct wi_replay_decision *
 		form(v, WI_FORM_WAKER_IDLE, chosen == waker);
 	if (allowed && !any_idle)
 		form(v, WI_FORM_NONE_IDLE, chosen == prev || chosen == waker);
-	if (chosen != waker && !wi_mask_test(view->unknown, chosen) && d->w->enq_record_cpu != WI_CPU_NONE) {
+	if (chosen != waker && !wi_mask_test(view->unknown, chosen)) {
 		bool shares = topo->group[WAKEIF_LLC][chosen] == topo->group[WAKEIF_LLC][waker];
-		bool queued = view->cpu[chosen].nr_running > 0;
 
-		if (shares && queued)
-			form(v, WI_FORM_DIRECT, d->w->enq_record_cpu == waker);
-		else
-			form(v, WI_FORM_WAKELIST, d->w->enq_record_cpu == chosen);
+		expect_enqueue(v, d->w->slot, shares && view->cpu[chosen].nr_running > 0 ? WI_FORM_DIRECT : WI_FORM_WAKELIST);
 	}
 }
 

@@ -17,7 +17,8 @@
 #include "analyzer/topology/raw.h"
 
 #define CHILD_BYTES (512ull << 20)
-#define CHILD_SECONDS 8
+#define CHILD_SECONDS 8	/* of CPU time: the bound on its work */
+#define CHILD_WALL_SECONDS 60 /* on a busy machine it may take far longer */
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
@@ -201,7 +202,7 @@ static bool receive(struct topo_raw *raw, struct pipe_end *p, const struct job *
 
 static bool in_child(const struct job *job, struct topo_raw *raw, struct wi_err *err)
 {
-	struct pipe_end p = { .until_ms = now_ms() + (CHILD_SECONDS + 1) * 1000 };
+	struct pipe_end p = { .until_ms = now_ms() + CHILD_WALL_SECONDS * 1000 };
 	int fd[2];
 
 	if (pipe2(fd, O_CLOEXEC))
