@@ -302,3 +302,13 @@ void model_expect(struct model_fixture *f, const char *state, const char *expect
 	if (strcmp(got, expected))
 		fail_msg("%s in \"%s\": expected %s, got %s", f->spec.label, state, expected, got);
 }
+
+void model_expect_all(const struct wakeif_topology *topo, const struct model_case *cases, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		struct model_fixture *f = model_fixture_new(topo, cases[i].spec);
+
+		model_expect(f, cases[i].state, cases[i].expected);
+		model_fixture_free(f);
+	}
+}

@@ -24,6 +24,12 @@ void model_fixture_free(struct model_fixture *f);
 /* Asks and compares with "CPU rule", e.g. "3 prev"; fails the test with both when they differ. */
 void model_expect(struct model_fixture *f, const char *state, const char *expected);
 
+/* Each case is asked of a model of its own. */
+struct model_case {
+	const char *spec, *state, *expected;
+};
+void model_expect_all(const struct wakeif_topology *topo, const struct model_case *cases, size_t nr);
+
 const char *model_rule_name(unsigned rule);
 
 #endif

@@ -15,9 +15,7 @@
 
 #define BUSY "load=0:1024,1:1024,2:1024,3:1024,4:1024,5:1024,6:1024,7:1024 ticked=0:1024,1:1024,2:1024,3:1024,4:1024,5:1024,6:1024,7:1024 "
 
-static const struct {
-	const char *spec, *state, *expected;
-} cases[] = {
+static const struct model_case cases[] = {
 	{ "linux-2.6.29", BUSY "prev=2 waker=2 idle=2 nosync", "2 prev" },
 	{ "linux-2.6.29", BUSY "prev=2 waker=2 idle=3-7 nosync", "2 stay" }, /* no search */
 	/* sync: 0 + 1024 against 1024: 102400 <= 112 * 1024: the waker's CPU, idle neighbours or not */
@@ -75,12 +73,7 @@ static void by_hand(void **state)
 	struct wakeif_topology *topo = tl_fixture_topology(1, 2, 2, 2);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct model_fixture *f = model_fixture_new(topo, cases[i].spec);
-
-		model_expect(f, cases[i].state, cases[i].expected);
-		model_fixture_free(f);
-	}
+	model_expect_all(topo, cases, sizeof(cases) / sizeof(*cases));
 	tl_fixture_topology_free(topo);
 }
 

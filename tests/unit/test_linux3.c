@@ -15,9 +15,7 @@
 
 #define BUSY "load=0:1024,1:1024,2:1024,3:1024,4:1024,5:1024,6:1024,7:1024 "
 
-static const struct {
-	const char *spec, *state, *expected;
-} cases[] = {
+static const struct model_case cases[] = {
 	/* Both run on one CPU: it is the target; idle when an interrupt woke the task. */
 	{ "linux-3.4", BUSY "prev=2 waker=2 idle=2 nosync", "2 target" },
 	/* 100 * (1024 + 1024) > 112 * 1024, and 2048 > 1024 a task: prev is the target; 4-5 is the next idle core. */
@@ -105,12 +103,7 @@ static void by_hand(void **state)
 	struct wakeif_topology *topo = tl_fixture_topology(1, 1, 4, 2);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct model_fixture *f = model_fixture_new(topo, cases[i].spec);
-
-		model_expect(f, cases[i].state, cases[i].expected);
-		model_fixture_free(f);
-	}
+	model_expect_all(topo, cases, sizeof(cases) / sizeof(*cases));
 	tl_fixture_topology_free(topo);
 }
 

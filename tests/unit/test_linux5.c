@@ -18,9 +18,7 @@
 	"runnable=0:1024,1:1024,2:1024,3:1024,4:1024,5:1024,6:1024,7:1024 load=0:1024,1:1024,2:1024,3:1024,4:1024,5:1024,6:1024,7:1024 " \
 	"task=8:1024,9:1024 avg_idle=0:10000000,2:10000000 "
 
-static const struct {
-	const char *spec, *state, *expected;
-} cases[] = {
+static const struct model_case cases[] = {
 	/*
 	 * 4.8: 100 * (1024 + 1024) > 108 * 1024: the previous CPU. A sync waker's load goes: not above 0, so 100 against 108:
 	 * the waker's.
@@ -86,12 +84,7 @@ static void by_hand(void **state)
 	const struct wakeif_topology *topo = tf_load("pack:1 l3:1 core:4 pu:2");
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct model_fixture *f = model_fixture_new(topo, cases[i].spec);
-
-		model_expect(f, cases[i].state, cases[i].expected);
-		model_fixture_free(f);
-	}
+	model_expect_all(topo, cases, sizeof(cases) / sizeof(*cases));
 	wi_topology_free(topo);
 }
 

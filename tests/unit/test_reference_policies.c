@@ -12,9 +12,7 @@
 #include "tests/unit/model_fixture.h"
 #include "tests/unit/tl_fixture.h"
 
-static const struct {
-	const char *spec, *state, *expected;
-} cases[] = {
+static const struct model_case cases[] = {
 	{ "prev", "prev=3 waker=0 idle=0-2", "3 stay" },
 	{ "waker", "prev=3 waker=0", "0 waker" },
 	{ "waker", "prev=3 waker=0 allowed=2-3", "3 stay" },
@@ -70,12 +68,7 @@ static void by_hand(void **state)
 	struct wakeif_topology *topo = tl_fixture_topology(2, 1, 2, 2);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct model_fixture *f = model_fixture_new(topo, cases[i].spec);
-
-		model_expect(f, cases[i].state, cases[i].expected);
-		model_fixture_free(f);
-	}
+	model_expect_all(topo, cases, sizeof(cases) / sizeof(*cases));
 	tl_fixture_topology_free(topo);
 }
 

@@ -10,9 +10,7 @@
 #include "tests/unit/model_fixture.h"
 #include "tests/unit/tl_fixture.h"
 
-static const struct {
-	const char *spec, *state, *expected;
-} cases[] = {
+static const struct model_case cases[] = {
 	/* sync, same LLC, previous CPU idle: that, even on a half-busy core */
 	{ "scx-default", "prev=2 waker=0 idle=2,4-7 sync", "2 prev" },
 	/* sync, previous CPU busy, nobody waits on the waker's CPU, something idles in its node */
@@ -55,12 +53,7 @@ static void by_hand(void **state)
 	struct wakeif_topology *topo = tl_fixture_topology(2, 1, 2, 2);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct model_fixture *f = model_fixture_new(topo, cases[i].spec);
-
-		model_expect(f, cases[i].state, cases[i].expected);
-		model_fixture_free(f);
-	}
+	model_expect_all(topo, cases, sizeof(cases) / sizeof(*cases));
 	tl_fixture_topology_free(topo);
 }
 
