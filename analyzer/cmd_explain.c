@@ -182,5 +182,6 @@ int wi_cmd_explain(int argc, char **argv)
 		wi_session_print(&s, print, &pr, &err);
 	status = wi_session_end(&s, &err);
 	wi_explain_free(c.explain);
+	wi_opts_fini(&c.r.o);
 	return status;
 }

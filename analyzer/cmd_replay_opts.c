@@ -158,9 +158,12 @@ int wi_replay_cmd_run(struct wi_replay_cmd *c,
 {
 	struct wi_session s = { .o = &c->o };
 	const struct printing pr = { c, &s, text };
+	int status;
 
 	c->wanted.specs = c->specs;
 	if (!err->code && wi_session_open(&s, &c->o, err) && wi_session_replay(&s, &c->wanted, err))
 		wi_session_print(&s, print, &pr, err);
-	return wi_session_end(&s, err);
+	status = wi_session_end(&s, err);
+	wi_opts_fini(&c->o);
+	return status;
 }

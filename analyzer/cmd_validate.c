@@ -199,5 +199,6 @@ int wi_cmd_validate(int argc, char **argv)
 	status = wi_session_end(&s, &err);
 	wi_validate_free(c.validate);
 	wi_truth_dat_free(c.dat);
+	wi_opts_fini(&c.r.o);
 	return status;
 }
