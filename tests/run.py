@@ -220,6 +220,7 @@ def main():
         if not INSTRUMENTED:
             # The reference compares numbers, the harness itself runs no program: sanitizers add nothing to these.
             os.environ["O"] = san
+            os.environ["WAKEIF_INSTRUMENTED"] = "sanitizers" # no limit on address space
             results += run_all(python_tests("san ", but=("test_reference.py", "test_rules.py", "test_harness.py")))
     passed, failed, skipped = (sum(getattr(r, k) for r in results) for k in ("passed", "failed", "skipped"))
     bad = [r.name for r in results if r.failed]
