@@ -22,7 +22,7 @@ struct wi_work_machine {
 	uint64_t window_ns;
 	uint32_t smt_speed, host_cpus;
 	uint8_t edge;
-	const struct wakeif_topology *topology; /* copied */
+	const struct wakeif_topology *topology; /* borrowed as long as the workload lives */
 	const char *source;
 	uint64_t lost_events, lost_marks;
 };
@@ -32,9 +32,11 @@ void wi_work_builder_free(struct wi_work_builder *b);
 uint32_t wi_work_add_task(struct wi_work_builder *b, const struct wi_work_task *task); /* strings are copied */
 struct wi_work_task *wi_work_task(struct wi_work_builder *b,
 				  uint32_t task); /* may be changed until build; valid until the next add_task */
+void wi_work_name_task(struct wi_work_builder *b, uint32_t task, const char *comm);
 uint32_t wi_work_add_counter(struct wi_work_builder *b, uint32_t task);
 struct wi_work_counter *wi_work_counter(struct wi_work_builder *b, uint32_t counter);
 uint32_t wi_work_add_sleep(struct wi_work_builder *b, const struct wi_work_sleep *sleep);
+struct wi_work_sleep *wi_work_sleep(struct wi_work_builder *b, uint32_t sleep);
 uint32_t wi_work_add_order(struct wi_work_builder *b, uint32_t task, uint32_t nr_blocks);
 uint32_t wi_work_add_mask(struct wi_work_builder *b, const wakeif_word *mask,
 			  uint32_t nr_words);					  /* equal ones get one number */

@@ -175,7 +175,7 @@ struct wi_workload {
 	uint32_t smt_speed;			/* in 1/1024: what the work was scaled with */
 	uint32_t host_cpus;			/* likewise; 0: CPUs are real */
 	uint8_t edge;				/* enum wi_edge */
-	const struct wakeif_topology *topology; /* of the recording */
+	const struct wakeif_topology *topology; /* of the recording; borrowed */
 
 	struct wi_work_task *task;
 	uint32_t nr_tasks;
