@@ -390,9 +390,25 @@ static uint32_t walk_by_mask(const struct fair *f, const wakeif_word *cpus, uint
 	return *found != WAKEIF_CPU_NONE ? *done : UINT32_MAX;
 }
 
+static bool walk_gets_there(const struct wi_fair_walk *w, const struct wi_fair_budget_range *b)
+{
+	return w->at != UINT32_MAX && w->at <= b->n;
+}
+
+/* Would another budget of the range end the walk otherwise? */
+static bool walk_doubted(const struct wi_fair_walk *w, const struct wi_fair_budget_range *b)
+{
+	return (w->at <= b->min) != (w->at <= b->n) || (w->at <= b->max) != (w->at <= b->n);
+}
+
+static uint32_t looks_of(const struct wi_fair_walk *w, const struct wi_fair_budget_range *b)
+{
+	return w->length < b->n ? w->length : b->n;
+}
+
 /* scan_llc() for an idle CPU, on whole masks: the CPU that is met first is found if the budget reaches it. */
-static void scan_by_mask(const struct fair *f, const struct wakeif_domain *d, uint32_t target, uint32_t budget,
-			 uint32_t min, uint32_t max, struct scan *s)
+static void scan_by_mask(const struct fair *f, const struct wakeif_domain *d, uint32_t target,
+			 const struct wi_fair_budget_range *budget, struct scan *s)
 {
 	struct wi_fair_machine *m = f->m;
 	uint32_t words = m->nr_words, from = f->k->from_target ? target : target + 1, done = 0, at = UINT32_MAX,
@@ -415,16 +431,19 @@ static void scan_by_mask(const struct fair *f, const struct wakeif_domain *d, ui
 		at = walk_by_mask(f, cpus, from, &done, &cpu);
 		s->rule = WAKEIF_RULE_IDLE_CPU;
 	}
-	f->r->examined += done < budget ? done : budget;
-	if (at != UINT32_MAX && f->k->budget == WI_FAIR_BUDGET_UTIL) {
-		f->r->first_idle_at = at;
-		f->r->first_idle = cpu;
-	}
-	f->r->budget_matters |= (at <= min) != (at <= budget) || (at <= max) != (at <= budget);
-	if (at != UINT32_MAX && at <= budget)
+	f->r->walk = (struct wi_fair_walk){ .what = WI_FAIR_WALK_CPU,
+					    .budget = *budget,
+					    .before = f->r->examined,
+					    .at = at,
+					    .length = done,
+					    .cpu = cpu,
+					    .rule = (uint16_t)s->rule };
+	f->r->examined += looks_of(&f->r->walk, budget);
+	f->r->budget_matters |= walk_doubted(&f->r->walk, budget);
+	if (walk_gets_there(&f->r->walk, budget))
 		s->found = cpu;
 	else
-		s->rule = done > budget ? WAKEIF_RULE_BUDGET : WAKEIF_RULE_NONE_IDLE;
+		s->rule = done > budget->n ? WAKEIF_RULE_BUDGET : WAKEIF_RULE_NONE_IDLE;
 }
 
 /*
@@ -479,47 +498,55 @@ static bool no_sidle_in(const struct fair *f, const wakeif_word *span)
 
 /* Budgets min and max instead of the one in use: a search that is slow because of it is run again. */
 static void try_budgets(const struct fair *f, const struct wakeif_domain *d, bool want_core, uint32_t target,
-			uint32_t budget, uint32_t min, uint32_t max, uint32_t found)
+			const struct wi_fair_budget_range *b, uint32_t found)
 {
 	/* Less can only lose what was found; more can only find what was not. */
-	bool lost = found != WAKEIF_CPU_NONE && min < budget && (!want_core || !min);
-	bool more = found == WAKEIF_CPU_NONE && max > budget && (!want_core || !budget);
+	bool lost = found != WAKEIF_CPU_NONE && b->min < b->n && (!want_core || !b->min);
+	bool more = found == WAKEIF_CPU_NONE && b->max > b->n && (!want_core || !b->n);
 
 	if (lost || more)
-		f->r->budget_matters |= scan_instead(f, d, want_core, target, lost ? min : max) != found;
+		f->r->budget_matters |= scan_instead(f, d, want_core, target, lost ? b->min : b->max) != found;
+}
+
+static struct wi_fair_budget_range budget_of(const struct fair *f, bool want_core, uint32_t target)
+{
+	const struct wi_fair_ask *ask = f->in->ask;
+	struct wi_fair_budget_range b = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
+
+	if (f->k->budget == WI_FAIR_BUDGET_UTIL) {
+		b.min = b.max = 0;
+		b.n = ask->scan_budget(ask->ctx, target, &b.min, &b.max);
+	} else if (f->k->budget == WI_FAIR_BUDGET_PROP && !want_core && ask->prop_budget) {
+		uint32_t nr = ask->prop_budget(ask->ctx, target);
+
+		b.n = b.min = b.max = nr ? nr - 1 : 0;
+	}
+	if (b.n != UINT32_MAX)
+		fair_step(f, WI_FAIR_STEP_BUDGET, 0, target, b.n);
+	return b;
 }
 
 static void search(const struct fair *f, const struct wakeif_domain *d, bool want_core, uint32_t target, struct scan *s)
 {
-	const struct wi_fair_ask *ask = f->in->ask;
-	uint32_t budget = UINT32_MAX, min = UINT32_MAX, max = UINT32_MAX;
+	struct wi_fair_budget_range b = budget_of(f, want_core, target);
 	bool util = f->k->budget == WI_FAIR_BUDGET_UTIL, masks = by_mask(f, d->span);
 
 	*s = (struct scan){ .found = WAKEIF_CPU_NONE, .rule = WAKEIF_RULE_BUDGET_ZERO };
-	if (util) {
-		min = max = 0;
-		budget = ask->scan_budget(ask->ctx, target, &min, &max);
-	} else if (f->k->budget == WI_FAIR_BUDGET_PROP && !want_core && ask->prop_budget) {
-		uint32_t nr = ask->prop_budget(ask->ctx, target);
-
-		budget = min = max = nr ? nr - 1 : 0;
-	}
-	if (budget != UINT32_MAX)
-		fair_step(f, WI_FAIR_STEP_BUDGET, 0, target, budget);
 	if (masks && !want_core) {
-		scan_by_mask(f, d, target, budget, min, max, s);
-		if (!budget && util)
+		scan_by_mask(f, d, target, &b, s);
+		if (!b.n && util)
 			s->rule = WAKEIF_RULE_BUDGET_ZERO;
 		return;
 	}
-	if (budget || !util) {
+	f->r->walk = (struct wi_fair_walk){ .what = want_core ? WI_FAIR_WALK_CORE : WI_FAIR_WALK_UNTOLD, .budget = b };
+	if (b.n || !util) {
 		if (masks && f->m->nr_words == 1 && no_sidle_in(f, d->span) && !(f->k->cluster_scan && f->m->clusters))
 			core_by_mask(f, d, target, s);
 		else
-			*s = scan_llc(f, d, want_core, target, budget);
+			*s = scan_llc(f, d, want_core, target, b.n);
 	}
-	if (!ask->idle)
-		try_budgets(f, d, want_core, target, budget, min, max, s->found);
+	if (!f->in->ask->idle)
+		try_budgets(f, d, want_core, target, &b, s->found);
 }
 
 /* The other LLCs of the node (c5214e13ad60, never released). */
@@ -532,10 +559,12 @@ static uint32_t search_node(const struct fair *f, const struct wakeif_domain *ll
 		return WAKEIF_CPU_NONE;
 	wakeif_word *left = f->m->scratch + 2 * f->m->nr_words;
 	struct fair_wrap w = fair_wrap(target);
+	const struct wi_fair_walk own = f->r->walk; /* told is the search of the target's LLC */
+	uint32_t found = WAKEIF_CPU_NONE;
 
 	for (uint32_t i = 0; i < f->m->nr_words; i++)
 		left[i] = parent->span[i] & ~llc->span[i];
-	for (uint32_t c; (c = fair_wrap_next(&w, left, f->m->nr_words)) != WAKEIF_CPU_NONE;) {
+	for (uint32_t c; found == WAKEIF_CPU_NONE && (c = fair_wrap_next(&w, left, f->m->nr_words)) != WAKEIF_CPU_NONE;) {
 		const struct wakeif_domain *d = f->m->llc[c];
 
 		if (!d)
@@ -550,10 +579,10 @@ static uint32_t search_node(const struct fair *f, const struct wakeif_domain *ll
 
 		if (s.clears && f->in->cleared)
 			wi_mask_set(f->in->cleared, first);
-		if (s.found != WAKEIF_CPU_NONE)
-			return s.found;
+		found = s.found;
 	}
-	return WAKEIF_CPU_NONE;
+	f->r->walk = own;
+	return found;
 }
 
 /* 4.8 .. 5.11: idle core, idle CPU, idle sibling of the target, each in a walk of its own. */
@@ -735,6 +764,10 @@ static uint32_t idle_sibling(const struct fair *f, uint32_t prev, uint32_t targe
 	search(f, d, cores, target, &s);
 
 	f->r->clears_idle_cores = s.clears;
+	f->r->walk.instead = prev_aff != WAKEIF_CPU_NONE ? prev_aff : recent != WAKEIF_CPU_NONE ? recent : target;
+	f->r->walk.instead_rule = prev_aff != WAKEIF_CPU_NONE ? WAKEIF_RULE_PREV_IDLE
+				  : recent != WAKEIF_CPU_NONE ? WAKEIF_RULE_RECENT
+							      : WAKEIF_RULE_NO_RULE;
 	if (s.found != WAKEIF_CPU_NONE)
 		return answer(f, s.found, s.rule);
 	if (f->k->sis_node) {
@@ -743,11 +776,7 @@ static uint32_t idle_sibling(const struct fair *f, uint32_t prev, uint32_t targe
 		if (c != WAKEIF_CPU_NONE)
 			return answer(f, c, WAKEIF_RULE_OTHER_LLC);
 	}
-	if (prev_aff != WAKEIF_CPU_NONE)
-		return answer(f, prev_aff, WAKEIF_RULE_PREV_IDLE);
-	if (recent != WAKEIF_CPU_NONE)
-		return answer(f, recent, WAKEIF_RULE_RECENT);
-	return answer(f, target, s.rule);
+	return answer(f, f->r->walk.instead, f->r->walk.instead_rule != WAKEIF_RULE_NO_RULE ? f->r->walk.instead_rule : s.rule);
 }
 
 /* SIS_CURRENT and SIS_SHORT: two tasks that run briefly meet on the waker's CPU. */
@@ -905,6 +934,7 @@ uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, struct wi_fair_resu
 {
 	r->other_target = WAKEIF_CPU_NONE;
 	r->other_asked_cores = false;
+	r->other_walk.what = WI_FAIR_NO_WALK;
 	if (!r->sync_looked_at)
 		return r->cpu;
 	struct wi_fair_result other = { .cpu = in->prev_cpu, .target = WAKEIF_CPU_NONE };
@@ -912,5 +942,45 @@ uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, struct wi_fair_resu
 
 	r->other_target = other.target;
 	r->other_asked_cores = other.asked_cores;
+	r->other_walk = other.walk;
 	return cpu;
+}
+
+/* Does a search that was not told look by look end alike with both budgets? */
+static bool ends_alike(const struct wi_fair_walk *w, const struct wi_fair_budget_range *b)
+{
+	const struct wi_fair_budget_range *was = &w->budget;
+
+	if (w->what == WI_FAIR_WALK_CORE)
+		return !b->n == !was->n && !b->min == !was->min && !b->max == !was->max;
+	return b->n == was->n && b->min == was->min && b->max == was->max;
+}
+
+bool wi_fair_rebudget(struct wi_fair_result *r, uint32_t *other, const struct wi_fair_budget_range *budget,
+		      const struct wi_fair_budget_range *other_budget)
+{
+	struct wi_fair_walk *w = &r->walk;
+	const struct wi_fair_walk *o = &r->other_walk;
+	bool there;
+
+	if (w->what == WI_FAIR_WALK_CPU) {
+		there = walk_gets_there(w, budget);
+		r->cpu = there ? w->cpu : w->instead;
+		r->rule = there					   ? w->rule
+			  : w->instead_rule != WAKEIF_RULE_NO_RULE ? w->instead_rule
+			  : !budget->n				   ? WAKEIF_RULE_BUDGET_ZERO
+			  : w->length > budget->n		   ? WAKEIF_RULE_BUDGET
+								   : WAKEIF_RULE_NONE_IDLE;
+		r->examined = w->before + looks_of(w, budget);
+		r->budget_matters = walk_doubted(w, budget);
+	} else if (w->what != WI_FAIR_NO_WALK && !ends_alike(w, budget)) {
+		return false;
+	}
+	if (r->other_target == WAKEIF_CPU_NONE)
+		*other = r->cpu;
+	else if (o->what == WI_FAIR_WALK_CPU)
+		*other = walk_gets_there(o, other_budget) ? o->cpu : o->instead;
+	else
+		return o->what == WI_FAIR_NO_WALK || ends_alike(o, other_budget);
+	return true;
 }

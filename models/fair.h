@@ -236,6 +236,24 @@ struct wi_fair_inputs {
 	void *trace_ctx;
 };
 
+struct wi_fair_budget_range {
+	uint32_t n, min, max; /* CPUs that may be looked at, and what that could be as well; UINT32_MAX: all */
+};
+
+/*
+ * The search of the LLC in one pass, and what would have come of it with another budget. A walk for an idle CPU ends at
+ * `cpu` when the budget reaches it; a search for an idle core asks only whether the budget is nil.
+ */
+struct wi_fair_walk {
+	enum { WI_FAIR_NO_WALK, WI_FAIR_WALK_CORE, WI_FAIR_WALK_CPU, WI_FAIR_WALK_UNTOLD } what;
+	struct wi_fair_budget_range budget;
+	uint32_t before; /* idle states looked at before the walk */
+	uint32_t at;	 /* looks until the first idle CPU, that one included; UINT32_MAX: none is idle */
+	uint32_t length; /* looks of a walk without a budget */
+	uint32_t cpu, instead; /* the answers of a walk that gets to an idle CPU, and that does not */
+	uint16_t rule, instead_rule; /* instead_rule: WAKEIF_RULE_NO_RULE: as the walk ended */
+};
+
 struct wi_fair_result {
 	uint32_t cpu;
 	uint32_t target;   /* where the search began; WAKEIF_CPU_NONE: no search */
@@ -254,15 +272,14 @@ struct wi_fair_result {
 	bool sync_looked_at;	/* the other value of sync could change the answer */
 	bool budget_matters;	/* another nr_idle_scan within its range gives another answer */
 	bool unknown_matters;	/* a CPU of unknown state was looked at */
-	/* Search for an idle CPU by SIS_UTIL: the first one met is first_idle, after first_idle_at looks; 0: not told.
-	 */
-	uint32_t first_idle_at, first_idle;
 	int64_t this_eff, prev_eff;
 	bool turned_told;	/* turned_target: where the search had begun if WF_SYNC were the other way round */
 	uint32_t turned_target;
+	struct wi_fair_walk walk;
 	/* Of wi_fair_other_sync(): where that search began, WAKEIF_CPU_NONE: there was none; has_idle_cores looked at */
 	uint32_t other_target;
 	bool other_asked_cores;
+	struct wi_fair_walk other_walk;
 };
 
 /* A wakeup (flags WAKEIF_WF_TTWU), fork or exec. Does not change what in points to but for machine->scratch. */
@@ -278,6 +295,14 @@ static inline struct wi_fair_result wi_fair_select(const struct wi_fair_inputs *
 
 /* The answer had WF_SYNC been the other way round; r: that of wi_fair_select() for the same inputs. */
 uint32_t wi_fair_other_sync(const struct wi_fair_inputs *in, struct wi_fair_result *r);
+
+/*
+ * Changes r, and *other, the answer of wi_fair_other_sync(), to what they had been with other budgets: that of the LLC
+ * of r->target, and that of r->other_target. For kernels that search in one pass by SIS_UTIL or without a budget, with
+ * WI_FAIR_SYNC_OFF. false: that takes a new decision; r and *other are void then.
+ */
+bool wi_fair_rebudget(struct wi_fair_result *r, uint32_t *other, const struct wi_fair_budget_range *budget,
+		      const struct wi_fair_budget_range *other_budget);
 
 /* The search alone: select_idle_sibling() from target on. */
 void wi_fair_search(const struct wi_fair_inputs *in, uint32_t target, struct wi_fair_result *r);

@@ -1,90 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "models/fair_state.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/cpumask.h"
-#include "models/idle_cores.h"
+#include "models/fair_state_priv.h"
 
-#define NONE UINT32_MAX
 #define MIGRATION_COST_NS 500000u /* sysctl_sched_migration_cost: longer sleeps reserve no CPU (SIS_CACHE) */
-
-/* Kept only where a knob asks for it. */
-struct lengths {
-	uint64_t since_ns;	   /* runs, or sleeps, since; 0 not known */
-	uint64_t ran_ns;	   /* since its last sleep */
-	uint64_t run_ns, sleep_ns; /* averages, a new value counting an eighth; 0 nothing yet */
-	uint32_t last_wakee;
-	bool runs;
-};
-
-/*
- * What past choices say of nr_idle_scan: a search that found its CPU after n looks had as many, one that gave up before
- * had fewer. It holds until the kernel computes the value anew, which is not seen.
- */
-struct evidence {
-	uint32_t least, below; /* least <= nr_idle_scan < below */
-	uint32_t gave_up;      /* first_idle_at of the latest search that did not reach it; 0 none */
-	uint64_t least_ns, below_ns, gave_up_ns;
-};
-
-/*
- * Core scheduling: a core has the cookie of its latest pick of a task, which is that of a thread's running one; a core
- * whose threads all idle picked the idle task last, which has none.
- */
-struct picked {
-	uint64_t number; /* of the pick */
-	uint32_t cookie;
-	enum { PICKED_UNKNOWN, PICKED_IDLE, PICKED_TASK } what;
-};
-
-struct wi_fair_state {
-	struct wi_fair_state_opts opt;
-	const struct wakeif_host *host;
-	struct wi_fair_machine machine;
-	struct wi_fair_ask ask;
-	struct wi_fair_inputs in;
-	struct wi_fair_result r;
-	uint32_t nr_cpus, nr_words, nr_slots;
-	uint32_t *recent;	 /* by slot */
-	struct lengths *lengths; /* by slot; NULL: not needed */
-	/* By CPU that is the lowest of its LLC: has_idle_cores is set, or has been since by a core that became idle. */
-	uint8_t *cores;
-	uint64_t *since;
-	struct wi_idle_cores own;
-	wakeif_word *usable;	 /* idle without the preempted vCPUs */
-	wakeif_word *cleared;
-	uint64_t *hot_until;
-	struct evidence *evidence; /* by LLC; NULL: nothing is learned */
-	struct picked *picked;	   /* by CPU; NULL: no core scheduling */
-	uint64_t nr_picks;
-	uint32_t *core_cookie; /* by CPU: its core's */
-	uint32_t *slept;       /* by CPU: slot that left it last */
-	bool began, failed, asked;
-	uint64_t serial;	/* of the latest decision */
-	bool answered;		/* it was */
-	uint32_t other_sync;
-	/* Models of the same knobs, asked before: the first of them, and the latest. NULL: none */
-	struct wi_fair_state *twin[2];
-	const struct wi_fair_state *taken; /* whose answer to the latest decision was taken over; NULL: none */
-	uint32_t taken_recent;		   /* recent_used_cpu then; has_idle_cores may differ where it was not looked at */
-	/* The latest decision, until what came of it is told. */
-	struct {
-		uint32_t task, prev, waker, cpu;
-		bool asked_cores;
-		uint32_t other_cores_cpu; /* the answer under the other has_idle_cores; NONE: not looked at */
-		bool other_cores, other_clears;
-	} last;
-	bool late;	   /* that answer is found when what came of the decision is told, and only where it matters */
-	wakeif_word *kept; /* idle, sched_idle_only, unknown, allowed of that decision, nr_words each */
-	bool host_follows; /* idle cores; else own does */
-	struct {   /* nr_idle_scan that was asked for last in this decision */
-		bool known;
-		uint32_t llc_id, n, min, max;
-		bool corrected; /* any one of the decision, by evidence */
-	} budget;
-};
 
 /* ---- what fair.c asks ---- */
 
@@ -141,46 +62,49 @@ static bool still_holds(const struct wi_fair_state *s, uint32_t llc_id, uint64_t
 	return now_ns - since_ns < s->machine.topology->llc_size[llc_id] * 2000000ull;
 }
 
-static uint32_t corrected(const struct wi_fair_state *s, uint32_t llc_id, uint32_t n, uint32_t *min, uint32_t *max)
+static bool correct(const struct wi_fair_state *s, uint32_t llc_id, struct wi_fair_budget_range *b)
 {
 	const struct evidence *e = &s->evidence[llc_id];
+	const struct wi_fair_budget_range was = *b;
 
-	if (e->least && still_holds(s, llc_id, e->least_ns, s->in.now_ns) && n < e->least)
-		n = e->least;
-	else if (e->below && still_holds(s, llc_id, e->below_ns, s->in.now_ns) && n >= e->below)
-		n = e->below - 1;
-	*min = *min < n ? *min : n;
-	*max = *max > n ? *max : n;
-	return n;
+	if (e->least && still_holds(s, llc_id, e->least_ns, s->in.now_ns) && b->n < e->least)
+		b->n = e->least;
+	else if (e->below && still_holds(s, llc_id, e->below_ns, s->in.now_ns) && b->n >= e->below)
+		b->n = e->below - 1;
+	b->min = b->min < b->n ? b->min : b->n;
+	b->max = b->max > b->n ? b->max : b->n;
+	return b->n != was.n || b->min != was.min || b->max != was.max;
+}
+
+struct wi_fair_budget_range fair_budget(struct wi_fair_state *s, uint32_t cpu)
+{
+	uint32_t llc_id = s->machine.llc_id[cpu], i = 0;
+	struct wi_fair_budget_range *b;
+
+	if (s->opt.knobs.budget == WI_FAIR_BUDGET_NONE)
+		return (struct wi_fair_budget_range){ UINT32_MAX, UINT32_MAX, UINT32_MAX };
+	if (s->opt.nr_idle_scan >= 0)
+		return (struct wi_fair_budget_range){ (uint32_t)s->opt.nr_idle_scan, (uint32_t)s->opt.nr_idle_scan,
+						      (uint32_t)s->opt.nr_idle_scan };
+	for (; i < s->budget.nr; i++)
+		if (s->budget.llc_id[i] == llc_id)
+			return s->budget.of[i];
+	i = s->budget.nr < 2 ? s->budget.nr++ : 1; /* the search of a whole node looks at more of them */
+	b = &s->budget.of[i];
+	s->budget.llc_id[i] = llc_id;
+	b->n = s->host->scan_budget(s->host->ctx, s->machine.topology->group[WAKEIF_LLC][cpu], &b->min, &b->max);
+	if (s->evidence)
+		s->budget.corrected |= correct(s, llc_id, b);
+	return *b;
 }
 
 static uint32_t scan_budget(void *ctx, uint32_t cpu, uint32_t *min, uint32_t *max)
 {
-	struct wi_fair_state *s = ctx;
+	struct wi_fair_budget_range b = fair_budget(ctx, cpu);
 
-	if (s->opt.nr_idle_scan >= 0)
-		return *min = *max = (uint32_t)s->opt.nr_idle_scan;
-	uint32_t llc_id = s->machine.llc_id[cpu];
-
-	if (!s->budget.known || s->budget.llc_id != llc_id) {
-		uint32_t llc = s->machine.topology->group[WAKEIF_LLC][cpu],
-			 n = s->host->scan_budget(s->host->ctx, llc, min, max);
-
-		if (s->evidence) {
-			uint32_t told = n, least = *min, most = *max;
-
-			n = corrected(s, llc_id, n, min, max);
-			s->budget.corrected |= n != told || *min != least || *max != most;
-		}
-		s->budget.known = true;
-		s->budget.llc_id = llc_id;
-		s->budget.n = n;
-		s->budget.min = *min;
-		s->budget.max = *max;
-	}
-	*min = s->budget.min;
-	*max = s->budget.max;
-	return s->budget.n;
+	*min = b.min;
+	*max = b.max;
+	return b.n;
 }
 
 static uint32_t prop_budget(void *ctx, uint32_t cpu)
@@ -190,28 +114,17 @@ static uint32_t prop_budget(void *ctx, uint32_t cpu)
 	return s->opt.prop_budget(s->opt.prop_ctx, cpu);
 }
 
-static uint64_t cores_idled(const struct wi_fair_state *s, uint32_t llc_id)
-{
-	return s->host_follows ? s->host->cores_idled(s->host->ctx, llc_id) : wi_idle_cores_times(&s->own, llc_id);
-}
-
-/* By the lowest CPU of the LLC. */
-static bool has_idle_cores(const struct wi_fair_state *s, uint32_t llc_id)
-{
-	return s->cores[llc_id] || cores_idled(s, llc_id) != s->since[llc_id];
-}
-
 static void set_idle_cores(struct wi_fair_state *s, uint32_t llc_id, bool has)
 {
 	s->cores[llc_id] = has;
-	s->since[llc_id] = cores_idled(s, llc_id);
+	s->since[llc_id] = fair_cores_idled(s, llc_id);
 }
 
 static bool idle_cores(void *ctx, uint32_t cpu)
 {
 	const struct wi_fair_state *s = ctx;
 
-	return has_idle_cores(s, s->machine.llc_id[cpu]);
+	return fair_has_idle_cores(s, s->machine.llc_id[cpu]);
 }
 
 /* ---- life ---- */
@@ -227,7 +140,7 @@ static bool can_be_late(const struct wi_fair_state *s)
 	const struct wi_fair_knobs *k = &s->opt.knobs;
 
 	return k->passes == WI_FAIR_ONE_PASS && k->budget != WI_FAIR_BUDGET_PROP && !k->sis_node &&
-	       k->sync < WI_FAIR_SYNC_CURRENT && !s->machine.asymmetric && !s->picked;
+	       k->sync != WI_FAIR_SYNC_SHORT && !s->machine.asymmetric && !s->picked;
 }
 
 struct wi_fair_state *wi_fair_state_new(const struct wakeif_host *host, const struct wi_fair_state_opts *opts)
@@ -450,9 +363,9 @@ static void learn_budget(struct wi_fair_state *s, uint32_t cpu, uint64_t now_ns)
 {
 	uint32_t llc_id = s->machine.llc_id[s->r.target];
 	struct evidence *e = &s->evidence[llc_id];
-	uint32_t at = s->r.first_idle_at;
+	uint32_t at = s->r.walk.at;
 
-	if (cpu == s->r.first_idle) {
+	if (cpu == s->r.walk.cpu) {
 		e->least = at;
 		e->least_ns = now_ns;
 		if (e->below <= at)
@@ -500,7 +413,7 @@ static void other_cores(struct wi_fair_state *s)
 /* What the look at the other has_idle_cores needs later on. */
 static void keep(struct wi_fair_state *s)
 {
-	uint32_t words = s->nr_words, min, max;
+	uint32_t words = s->nr_words;
 
 	for (uint32_t i = 0; i < words; i++) {
 		s->kept[i] = s->in.idle[i];
@@ -509,7 +422,7 @@ static void keep(struct wi_fair_state *s)
 		s->kept[3 * words + i] = s->in.allowed[i];
 	}
 	if (s->opt.knobs.budget == WI_FAIR_BUDGET_UTIL)
-		scan_budget(s, s->r.target, &min, &max);
+		fair_budget(s, s->r.target);
 }
 
 /* What the recording kernel chose tells what it knew. */
@@ -520,7 +433,7 @@ static void learn(struct wi_fair_state *s, const struct wakeif_happening *h)
 	if (h->cpu != s->last.prev && h->cpu != s->last.waker && h->task < s->nr_slots &&
 	    s->opt.knobs.recent == WI_FAIR_RECENT_ALWAYS)
 		s->recent[h->task] = s->last.prev;
-	if (s->r.first_idle_at)
+	if (s->r.walk.what == WI_FAIR_WALK_CPU && s->r.walk.at != UINT32_MAX && s->opt.knobs.budget == WI_FAIR_BUDGET_UTIL)
 		learn_budget(s, h->cpu, h->now_ns);
 	if (h->cpu == s->last.cpu || !s->last.asked_cores)
 		return;
@@ -645,8 +558,8 @@ static void fill_view(struct wi_fair_state *s, const struct wakeif_view *v)
 	in->sidle = v->sched_idle_only;
 	in->unknown = v->unknown;
 	in->cpu = v->cpu;
-	in->waker_idle_cores = has_idle_cores(s, waker_llc);
-	in->prev_idle_cores = prev_llc == waker_llc ? in->waker_idle_cores : has_idle_cores(s, prev_llc);
+	in->waker_idle_cores = fair_has_idle_cores(s, waker_llc);
+	in->prev_idle_cores = prev_llc == waker_llc ? in->waker_idle_cores : fair_has_idle_cores(s, prev_llc);
 }
 
 static bool runs_briefly(const struct wi_fair_state *s, uint32_t task)
@@ -671,6 +584,8 @@ static void fill_lengths(struct wi_fair_state *s, const struct wakeif_wakeup *w)
 /* What the decision leaves behind. */
 static void remember(struct wi_fair_state *s, const struct wakeif_wakeup *w, const struct wi_fair_result *r)
 {
+	if (r->rule == WAKEIF_RULE_ONE_ALLOWED)
+		return;
 	if (r->recent_reached && w->wakee_task < s->nr_slots)
 		s->recent[w->wakee_task] = w->prev_cpu;
 	if (s->opt.knobs.recent == WI_FAIR_RECENT_ON_HIT && r->wanted_affine && w->waker_task < s->nr_slots)
@@ -712,94 +627,61 @@ static bool one_cpu(const wakeif_word *set, uint32_t words)
 	return nr == 1;
 }
 
-/* Does the decision hang on nothing but what a view tells, these knobs, recent_used_cpu and has_idle_cores? */
-static bool plain(const struct wi_fair_state *s)
+static void decide(struct wi_fair_state *s, const struct wakeif_wakeup *w)
 {
-	const struct wi_fair_knobs *k = &s->opt.knobs;
-
-	return k->budget != WI_FAIR_BUDGET_PROP && !k->cache && !k->sis_node && k->sync < WI_FAIR_SYNC_CURRENT &&
-	       !s->opt.prop_searched && s->host_follows && !s->picked;
+	if (one_cpu(w->allowed, s->nr_words)) { /* the kernel does not ask its class then */
+		s->r = (struct wi_fair_result){ .cpu = wi_mask_next(w->allowed, s->nr_words, 0),
+						.target = WAKEIF_CPU_NONE,
+						.other_target = WAKEIF_CPU_NONE,
+						.rule = WAKEIF_RULE_ONE_ALLOWED };
+		s->other_sync = s->r.cpu;
+		return;
+	}
+	if (s->in.cleared)
+		memset(s->cleared, 0, s->nr_words * sizeof(*s->cleared));
+	wi_fair_decide(&s->in, &s->r);
+	s->other_sync = wi_fair_other_sync(&s->in, &s->r);
 }
 
-/* WF_CURRENT_CPU and delayed tasks on the waker's CPU are not told by any trace: what is made of them does not matter. */
-static bool same_knobs(const struct wi_fair_state *a, const struct wi_fair_state *b)
+static bool is_awaited(const struct wi_fair_state *s, const struct wakeif_wakeup *w)
 {
-	const struct wi_fair_knobs *k = &a->opt.knobs, *l = &b->opt.knobs;
-
-	return k->affine_idle == l->affine_idle && k->recent == l->recent && k->kthread == l->kthread &&
-	       k->passes == l->passes && k->budget == l->budget && k->sidle == l->sidle && k->sync == l->sync &&
-	       k->from_target == l->from_target && k->recent_fixed == l->recent_fixed &&
-	       (k->cluster_scan == l->cluster_scan || !a->machine.clusters) && k->sync_exiting == l->sync_exiting &&
-	       k->weight_le == l->weight_le && k->wa_idle == l->wa_idle && k->wa_weight == l->wa_weight &&
-	       k->wa_bias == l->wa_bias;
+	return s->opt.observed && w->class_ == WAKEIF_SELECT;
 }
 
-bool wi_fair_state_pair(struct wi_fair_state *s, struct wi_fair_state *like)
+/* An answer that was taken over, where what came of it will be learned from: what it hangs on becomes its own. */
+static void own_what_is_awaited(struct wi_fair_state *s, const struct wakeif_wakeup *w)
 {
-	if (!plain(s) || !plain(like) || s->opt.observed || !same_knobs(s, like) || s->host->ctx != like->host->ctx ||
-	    s->serial || like->serial || s->opt.runnable_load != like->opt.runnable_load ||
-	    s->opt.nr_idle_scan != like->opt.nr_idle_scan || s->opt.vcpu_preempted_ns != like->opt.vcpu_preempted_ns)
-		return false;
-	if (!s->twin[0])
-		s->twin[0] = like;
-	s->twin[1] = like;
-	return true;
+	if (!is_awaited(s, w))
+		return;
+	if (!s->rebudgeted)
+		s->r = s->taken->r;
+	s->rebudgeted = true;
+	if (s->r.asked_cores)
+		fair_take_inputs(s);
 }
 
-/* recent_used_cpu in a search from target: 0 passed over unseen, 1 seen to be busy, 2 more than that. */
-static int use_of_recent(const struct wi_fair_state *s, const struct wi_fair_inputs *in, uint32_t recent, uint32_t target)
+static void await(struct wi_fair_state *s, const struct wakeif_wakeup *w, const struct wi_fair_result *r)
 {
-	if (recent >= s->nr_cpus || recent == in->prev_cpu || recent == target ||
-	    !wi_fair_share(&s->machine, recent, target))
-		return 0;
-	return 1 + (wi_mask_test(in->idle, recent) || wi_mask_test(in->sidle, recent) || wi_mask_test(in->unknown, recent));
-}
-
-/* Does the search from target go the same way with this recent_used_cpu? NONE: there was no search. */
-static bool recent_alike(const struct wi_fair_state *s, const struct wi_fair_inputs *in, uint32_t recent, uint32_t target)
-{
-	int use;
-
-	if (recent == in->recent_cpu || target == NONE)
-		return true;
-	use = use_of_recent(s, in, recent, target);
-	return use < 2 && use == use_of_recent(s, in, in->recent_cpu, target);
-}
-
-static bool cores_alike(const struct wi_fair_state *s, const struct wi_fair_inputs *in, const struct wi_fair_result *r)
-{
-	uint32_t waker = s->machine.llc_id[in->waker_cpu], prev = s->machine.llc_id[in->prev_cpu];
-
-	if (!r->asked_cores && !r->other_asked_cores)
-		return true;
-	return in->waker_idle_cores == has_idle_cores(s, waker) &&
-	       (waker == prev || in->prev_idle_cores == has_idle_cores(s, prev));
-}
-
-/* The answer of a model that looked at the same. */
-static bool take_over(struct wi_fair_state *s, const struct wi_fair_state *like, const struct wakeif_wakeup *w,
-		      struct wakeif_choice *choice)
-{
-	uint32_t recent = w->wakee_task < s->nr_slots ? s->recent[w->wakee_task] : NONE;
-	const struct wi_fair_inputs *in = &like->in;
-
-	if (like->serial != s->serial || !like->answered || like->taken || like->budget.corrected ||
-	    in->now_ns != w->now_ns || in->wakee != w->wakee_task || in->waker_cpu != w->waker_cpu ||
-	    in->prev_cpu != w->prev_cpu || !recent_alike(s, in, recent, like->r.target) ||
-	    !recent_alike(s, in, recent, like->r.other_target) || !cores_alike(s, in, &like->r))
-		return false;
-	s->taken = like;
-	s->taken_recent = recent;
-	s->other_sync = like->other_sync;
 	s->last.task = NONE;
-	tell(&like->r, like->other_sync, choice);
-	remember(s, w, &like->r);
-	return true;
+	if (!is_awaited(s, w) || r->rule == WAKEIF_RULE_ONE_ALLOWED)
+		return;
+	s->last.task = w->wakee_task;
+	s->last.prev = w->prev_cpu;
+	s->last.waker = w->waker_cpu;
+	s->last.cpu = r->cpu;
+	s->last.other_cores_cpu = NONE;
+	s->last.asked_cores = r->asked_cores;
+	if (s->last.asked_cores && !s->late)
+		other_cores(s);
+	else if (s->last.asked_cores)
+		keep(s);
 }
 
 bool wi_fair_state_select(struct wi_fair_state *s, const struct wakeif_wakeup *w, const struct wakeif_view *v,
 			  struct wakeif_choice *choice)
 {
+	const struct wi_fair_result *r;
+
 	s->serial++;
 	s->answered = false;
 	s->taken = NULL;
@@ -808,64 +690,33 @@ bool wi_fair_state_select(struct wi_fair_state *s, const struct wakeif_wakeup *w
 	if (!s->began)
 		begin(s, v);
 	s->asked = s->answered = true;
-	if (s->twin[0] && (take_over(s, s->twin[0], w, choice) || take_over(s, s->twin[1], w, choice)))
-		return true;
-	fill_wakeup(s, w);
-	fill_view(s, v);
+	s->in.now_ns = w->now_ns;
+	s->budget.nr = 0;
+	s->budget.corrected = false;
 	if (s->lengths)
 		fill_lengths(s, w);
-	s->budget.known = s->budget.corrected = false;
-	if (one_cpu(w->allowed, s->nr_words)) { /* the kernel does not ask its class then */
-		s->r = (struct wi_fair_result){ .cpu = wi_mask_next(w->allowed, s->nr_words, 0),
-						.target = WAKEIF_CPU_NONE,
-						.other_target = WAKEIF_CPU_NONE,
-						.rule = WAKEIF_RULE_ONE_ALLOWED };
-		s->other_sync = s->r.cpu;
-		tell(&s->r, s->other_sync, choice);
-		return true;
+	if (s->twin[0] && fair_take_over(s, w)) {
+		own_what_is_awaited(s, w);
+	} else {
+		fill_wakeup(s, w);
+		fill_view(s, v);
+		decide(s, w);
 	}
-	if (s->in.cleared)
-		memset(s->cleared, 0, s->nr_words * sizeof(*s->cleared));
-	wi_fair_decide(&s->in, &s->r);
-	s->other_sync = wi_fair_other_sync(&s->in, &s->r);
-	tell(&s->r, s->other_sync, choice);
-	s->last.task = NONE;
-	if (w->class_ == WAKEIF_SELECT) {
-		s->last.task = w->wakee_task;
-		s->last.prev = w->prev_cpu;
-		s->last.waker = w->waker_cpu;
-		s->last.cpu = s->r.cpu;
-		s->last.other_cores_cpu = NONE;
-		s->last.asked_cores = s->opt.observed && s->r.asked_cores;
-		if (s->last.asked_cores && !s->late)
-			other_cores(s);
-		else if (s->last.asked_cores)
-			keep(s);
-	}
-	remember(s, w, &s->r);
+	r = wi_fair_state_result(s);
+	tell(r, s->other_sync, choice);
+	await(s, w, r);
+	remember(s, w, r);
 	return true;
-}
-
-/* With what another model looked at. */
-static void take_inputs(struct wi_fair_state *s, const struct wi_fair_inputs *in)
-{
-	struct wi_fair_inputs own = *in;
-
-	own.machine = &s->machine;
-	own.knobs = &s->opt.knobs;
-	own.ask = &s->ask;
-	own.recent_cpu = s->taken_recent;
-	s->in = own;
 }
 
 const struct wi_fair_inputs *wi_fair_state_inputs(struct wi_fair_state *s)
 {
 	if (s->taken)
-		take_inputs(s, &s->taken->in);
+		fair_take_inputs(s);
 	return s->asked ? &s->in : NULL;
 }
 
 const struct wi_fair_result *wi_fair_state_result(const struct wi_fair_state *s)
 {
-	return !s->asked ? NULL : s->taken ? &s->taken->r : &s->r;
+	return !s->asked ? NULL : s->taken && !s->rebudgeted ? &s->taken->r : &s->r;
 }

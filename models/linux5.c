@@ -11,7 +11,7 @@
 
 #include "models/builtin.h"
 #include "models/cpuset.h"
-#include "models/fair_state.h"
+#include "models/linux6.h"
 #include "models/old_domains.h"
 
 #define V(major, minor) ((uint32_t)(major) << 16 | (uint32_t)(minor) << 8)
@@ -51,7 +51,7 @@ struct linux5 {
 	struct wi_fair_state *fair;
 	struct wi_old_domains domains; /* of the slow path before 5.5 */
 	uint32_t version, waker;
-	bool avg_cpu, prop;
+	bool avg_cpu, prop, ages; /* ages: wake_idle is kept */
 	int64_t prop_nr;
 	uint64_t scan_base_ns, scan_cpu_ns, now_ns;
 	uint64_t *scan_cost;   /* by LLC: avg_scan_cost, ns */
@@ -287,6 +287,8 @@ static void *init(const struct wakeif_host *host, const int64_t *v, uint32_t ver
 					.prop_ctx = m };
 
 	o.knobs.budget = v[P_SIS] == SIS_UTIL ? WI_FAIR_BUDGET_UTIL : v[P_SIS] == SIS_PROP || v[P_AVG_CPU] ? WI_FAIR_BUDGET_PROP : WI_FAIR_BUDGET_NONE;
+	if (o.knobs.budget != WI_FAIR_BUDGET_PROP)
+		o.prop_searched = NULL; /* what searches cost is asked by that budget alone */
 	o.knobs.wa_idle = v[P_WA_IDLE];
 	o.knobs.wa_weight = v[P_WA_WEIGHT];
 	o.knobs.wa_bias = v[P_WA_BIAS];
@@ -306,8 +308,9 @@ static void *init(const struct wakeif_host *host, const int64_t *v, uint32_t ver
 	m->wake_jiffy = calloc(t->nr_cpus, sizeof(*m->wake_jiffy));
 	if (m->scan_cost && m->wake_idle && m->wake_jiffy && wi_old_domains_init(&m->domains, t))
 		m->fair = wi_fair_state_new(host, &o);
+	m->ages = version >= V(5, 14) && o.knobs.budget == WI_FAIR_BUDGET_PROP;
 	if (m->fair && host->observe_only && host->cores_idled && !o.forks_elsewhere)
-		host->observe_only(host->ctx, 1u << WAKEIF_PLACED | 1u << WAKEIF_TASK_BEGAN | 1u << WAKEIF_CPU_WAKES);
+		host->observe_only(host->ctx, 1u << WAKEIF_PLACED | 1u << WAKEIF_TASK_BEGAN | (m->ages ? 1u << WAKEIF_CPU_WAKES : 0));
 	if (m->fair)
 		return m;
 	host->say(host->ctx, "out of memory");
@@ -333,7 +336,7 @@ static void observe(void *model, const struct wakeif_happening *h)
 	struct linux5 *m = model;
 
 	wi_fair_state_observe(m->fair, h);
-	if (h->type == WAKEIF_CPU_WAKES && m->version >= V(5, 14)) {
+	if (h->type == WAKEIF_CPU_WAKES && m->ages) {
 		m->now_ns = h->now_ns;
 		m->wake_idle[h->cpu] = m->host->avg_idle_ns(m->host->ctx, h->cpu) / 2;
 		m->wake_jiffy[h->cpu] = jiffy(m);
@@ -372,3 +375,8 @@ MODEL(4_16, 4, 16, params_prop, "4.16 to 4.19: an idle previous CPU wins, recent
 MODEL(5_4, 5, 4, params_prop, "5.4: SCHED_IDLE-only CPUs count as idle", "mainline 5.4.59", "code read" COSTS);
 MODEL(5_10, 5, 10, params_prop, "5.10: loads with blocked tasks, per-CPU kernel threads, groups by type in the slow path", "mainline 5.10.7", "code read" COSTS);
 MODEL(5_15, 5, 15, params_util, "5.15: one pass behind the target; SIS_UTIL as 5.15.y has it (sis=prop: as 5.15.0)", "mainline 5.15.100", "code read" COSTS);
+
+struct wi_fair_state *wi_linux5_state(const struct wakeif_model_ops *ops, void *state)
+{
+	return ops->select_cpu == select_cpu ? ((struct linux5 *)state)->fair : NULL;
+}

@@ -7,5 +7,6 @@
 
 /* state: what ops->init returned. NULL: not one of the models of models/linux6.c. */
 struct wi_fair_state *wi_linux6_state(const struct wakeif_model_ops *ops, void *state);
+struct wi_fair_state *wi_linux5_state(const struct wakeif_model_ops *ops, void *state); /* of models/linux5.c */
 
 #endif

@@ -377,13 +377,20 @@ static bool begin_model(struct wi_replay *r, struct r_model *m, struct wi_err *e
 	return true;
 }
 
+static struct wi_fair_state *fair_state(const struct r_model *m)
+{
+	struct wi_fair_state *s = wi_linux6_state(m->m.ops, m->state);
+
+	return s ? s : wi_linux5_state(m->m.ops, m->state);
+}
+
 /* Kernels' models with the same answers share the work. */
 static void pair_model(struct wi_replay *r, uint32_t i)
 {
-	struct wi_fair_state *s = wi_linux6_state(r->model[i].m.ops, r->model[i].state);
+	struct wi_fair_state *s = fair_state(&r->model[i]);
 
 	for (uint32_t k = 0; s && k < i; k++) {
-		struct wi_fair_state *like = wi_linux6_state(r->model[k].m.ops, r->model[k].state);
+		struct wi_fair_state *like = fair_state(&r->model[k]);
 
 		if (like)
 			wi_fair_state_pair(s, like);
