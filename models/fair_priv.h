@@ -139,4 +139,22 @@ static inline bool fair_fits(uint64_t util, uint32_t capacity)
 	return util * 1280 < (uint64_t)capacity * 1024;
 }
 
+/* ---- fair_scan.c ---- */
+
+struct fair_scan {
+	uint32_t found;
+	enum wakeif_rule rule; /* of found, or why nothing was */
+	bool clears;	       /* no idle core: the flag goes */
+	uint32_t left;	       /* CPUs that may be looked at */
+	uint32_t idle_cpu;     /* while looking for a core: the first idle CPU met */
+	uint32_t hot_cpu;      /* SIS_CACHE v1: the first hot one met, and how many may still be skipped */
+	uint32_t skips;
+};
+
+/* The LLC of target, whose domain is d. */
+void fair_search(const struct fair *f, const struct wakeif_domain *d, bool want_core, uint32_t target,
+		 struct fair_scan *s);
+/* The other LLCs of its node; WAKEIF_CPU_NONE: no idle CPU. */
+uint32_t fair_search_node(const struct fair *f, const struct wakeif_domain *llc, uint32_t target);
+
 #endif

@@ -433,7 +433,8 @@ static void learn(struct wi_fair_state *s, const struct wakeif_happening *h)
 	if (h->cpu != s->last.prev && h->cpu != s->last.waker && h->task < s->nr_slots &&
 	    s->opt.knobs.recent == WI_FAIR_RECENT_ALWAYS)
 		s->recent[h->task] = s->last.prev;
-	if (s->r.walk.what == WI_FAIR_WALK_CPU && s->r.walk.at != UINT32_MAX && s->opt.knobs.budget == WI_FAIR_BUDGET_UTIL)
+	if (s->r.walk.what == WI_FAIR_WALK_CPU && s->r.walk.at != UINT32_MAX &&
+	    s->opt.knobs.budget == WI_FAIR_BUDGET_UTIL)
 		learn_budget(s, h->cpu, h->now_ns);
 	if (h->cpu == s->last.cpu || !s->last.asked_cores)
 		return;

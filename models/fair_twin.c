@@ -33,7 +33,8 @@ static bool like_knobs(const struct wi_fair_state *s, const struct wi_fair_state
 		return false;
 	if (!can_rebudget(l) && (!same_budgets(s, like) || s->evidence || like->evidence))
 		return false;
-	/* WF_CURRENT_CPU and delayed tasks on the waker's CPU are not told by any trace: what is made of them is the same. */
+	/* WF_CURRENT_CPU and delayed tasks on the waker's CPU are not told by any trace: what is made of them is the
+	 * same. */
 	return k->affine_idle == l->affine_idle && k->recent == l->recent && k->kthread == l->kthread &&
 	       k->passes == l->passes && k->sidle == l->sidle && k->from_target == l->from_target &&
 	       (k->cluster_scan == l->cluster_scan || !s->machine.clusters) && k->sync_exiting == l->sync_exiting &&

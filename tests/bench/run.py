@@ -41,6 +41,8 @@ def report(path, cpus):
 
 POLICIES = ("prev", "waker", "prev-idle", "idle-core-first", "llc-only", "pack", "least-loaded")
 
+KERNELS = ("linux-6.6", "linux-6.12", "linux-6.18", "linux-5.15", "linux-6.1,wf-sync=vagin", "linux-6.1,sis-util=off", "linux-6.6,nr-idle-scan=4")
+
 
 def replay(path, cpus, command, *more):
     return [WAKEIF, command, "-q", "--topology", FLAT[cpus], *more, path]
@@ -51,7 +53,7 @@ def replays(path, cpus):
     one = best(replay(path, cpus, "replay", "--sync", "never"))
     line("wakeif replay, linux-6.1, fixed sync", EVENTS, one)
     line("wakeif replay, linux-6.1, learned sync", EVENTS, best(replay(path, cpus, "replay")))
-    for what, models in (("oldest-idle", ("oldest-idle",)), ("linux-6.6", ("linux-6.6",)), ("seven policies", POLICIES)):
+    for what, models in (("oldest-idle", ("oldest-idle",)), ("linux-6.6", ("linux-6.6",)), ("seven policies", POLICIES), ("seven kernels", KERNELS)):
         more = best(replay(path, cpus, "compare", "--sync", "never", *(a for m in models for a in ("-m", m))))
         line("wakeif compare, linux-6.1 and " + what, EVENTS, more)
         print("  %.2f x the time of linux-6.1 alone" % (more.cpu_s / one.cpu_s))

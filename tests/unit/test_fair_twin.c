@@ -18,16 +18,31 @@
 #include "tests/unit/share.h"
 #include "tests/unit/topo_fixture.h"
 
-static const char *const herd[] = {
-	"linux-6.1,history=observed", "linux-6.6", "linux-6.12", "linux-6.18,history=observed", "linux-6.1,wf-sync=vagin",
-	"linux-6.6,wf-sync=vagin,history=observed", "linux-6.1,sis-util=off", "linux-6.1,sis-util=off,history=observed",
-	"linux-6.1,nr-idle-scan=0", "linux-6.1,nr-idle-scan=3,history=observed", "linux-5.15",
-	"linux-5.15,history=observed", "linux-5.15,sis=off", "linux-5.15,sis=prop", "linux-6.1,recent-fix=off",
-	"linux-6.1,wf-sync=sis-current", "linux-6.1,wf-sync=sis-current,history=observed,short-run=2ms",
-	"linux-6.1,wf-sync=sis-short,short-run=2ms", "linux-6.1,sched-idle=off", "linux-6.1,wa-weight=off",
-	"linux-6.1,sis-node=on", "linux-6.1,sis-cache=v1", "linux-5.10", "linux-6.1,vcpu-preempted=1ms",
-	"linux-6.6,vcpu-preempted=1ms"
-};
+static const char *const herd[] = { "linux-6.1,history=observed",
+				    "linux-6.6",
+				    "linux-6.12",
+				    "linux-6.18,history=observed",
+				    "linux-6.1,wf-sync=vagin",
+				    "linux-6.6,wf-sync=vagin,history=observed",
+				    "linux-6.1,sis-util=off",
+				    "linux-6.1,sis-util=off,history=observed",
+				    "linux-6.1,nr-idle-scan=0",
+				    "linux-6.1,nr-idle-scan=3,history=observed",
+				    "linux-5.15",
+				    "linux-5.15,history=observed",
+				    "linux-5.15,sis=off",
+				    "linux-5.15,sis=prop",
+				    "linux-6.1,recent-fix=off",
+				    "linux-6.1,wf-sync=sis-current",
+				    "linux-6.1,wf-sync=sis-current,history=observed,short-run=2ms",
+				    "linux-6.1,wf-sync=sis-short,short-run=2ms",
+				    "linux-6.1,sched-idle=off",
+				    "linux-6.1,wa-weight=off",
+				    "linux-6.1,sis-node=on",
+				    "linux-6.1,sis-cache=v1",
+				    "linux-5.10",
+				    "linux-6.1,vcpu-preempted=1ms",
+				    "linux-6.6,vcpu-preempted=1ms" };
 
 #define NR (sizeof(herd) / sizeof(*herd))
 
@@ -89,7 +104,8 @@ static void herd_fini(void *state)
 /* Both copies can be asked the same afterwards. */
 static void same_inputs(const struct model *m)
 {
-	const struct wi_fair_inputs *a = wi_fair_state_inputs(state_of(m, 0)), *b = wi_fair_state_inputs(state_of(m, 1));
+	const struct wi_fair_inputs *a = wi_fair_state_inputs(state_of(m, 0)),
+				    *b = wi_fair_state_inputs(state_of(m, 1));
 	struct wi_fair_result r = wi_fair_select(a), s = wi_fair_select(b);
 
 	assert_int_equal(a->waker_idle_cores, b->waker_idle_cores);
@@ -102,7 +118,8 @@ static void same_inputs(const struct model *m)
 	assert_int_equal(wi_fair_state_result(state_of(m, 0))->cpu, wi_fair_state_result(state_of(m, 1))->cpu);
 }
 
-static bool herd_select(void *state, const struct wakeif_wakeup *w, const struct wakeif_view *v, struct wakeif_choice *choice)
+static bool herd_select(void *state, const struct wakeif_wakeup *w, const struct wakeif_view *v,
+			struct wakeif_choice *choice)
 {
 	bool told = false;
 
@@ -185,7 +202,8 @@ static void answers_are_the_same(void **state)
 		run(topo, &opts);
 		wi_topology_free(topo);
 	}
-	print_message("%u decisions, %u answers taken over, %u of them with other budgets\n", decided, taken, rebudgeted);
+	print_message("%u decisions, %u answers taken over, %u of them with other budgets\n", decided, taken,
+		      rebudgeted);
 	assert_true(taken > decided / 3 && rebudgeted > taken / 20);
 }
 
