@@ -31,6 +31,7 @@ struct wi_tags {
 	struct wi_tags_opts opt;
 	uint32_t nr_words, nr_cpus;
 	uint64_t *changed_ns; /* by CPU: last change of its idle state + 1; 0 none yet */
+	bool *became_idle;    /* ... and that it was one to idle */
 	struct open_tag *open, *free;
 	uint64_t due_ns; /* the earliest until_ns of all open ones */
 };
@@ -52,6 +53,7 @@ void wi_tags_free(struct wi_tags *t)
 			free_tag(o);
 		}
 	free(t->changed_ns);
+	free(t->became_idle);
 	free(t);
 }
 
@@ -65,8 +67,9 @@ struct wi_tags *wi_tags_new(const struct wi_tags_opts *opts, struct wi_err *err)
 		t->nr_cpus = opts->topology->nr_cpus;
 		t->due_ns = UINT64_MAX;
 		t->changed_ns = calloc(t->nr_cpus, sizeof(*t->changed_ns));
+		t->became_idle = calloc(t->nr_cpus, sizeof(*t->became_idle));
 	}
-	if (t && t->changed_ns)
+	if (t && t->changed_ns && t->became_idle)
 		return t;
 	wi_tags_free(t);
 	wi_err_nomem(err);
@@ -172,6 +175,15 @@ static const wakeif_word *keep_set(const struct wi_tags *t, struct open_tag *o, 
 	return to;
 }
 
+/*
+ * The idle task is made current just before that is recorded: from then on the CPU is idle until something is sent to
+ * it. When a CPU ceases to be idle is told by whoever sends something, and is not as certain.
+ */
+static bool was_idle_by_then(const struct wi_tags *t, uint32_t cpu, uint64_t wake_ns)
+{
+	return t->became_idle[cpu] && t->changed_ns[cpu] - 1 + WI_TAGS_RECORD_NS < wake_ns;
+}
+
 /* CPUs that changed shortly before, or whose idle task is current though something is on its way. */
 static void begin_uncertain(const struct wi_tags *t, struct open_tag *o, uint64_t wake_ns, uint64_t now_ns)
 {
@@ -180,7 +192,7 @@ static void begin_uncertain(const struct wi_tags *t, struct open_tag *o, uint64_
 	memset(uncertain, 0, t->nr_words * sizeof(*uncertain));
 	for (uint32_t c = 0; c < t->nr_cpus; c++) {
 		uint64_t changed = t->changed_ns[c];
-		bool recent = changed && changed - 1 + t->opt.around_ns >= wake_ns;
+		bool recent = changed && changed - 1 + t->opt.around_ns >= wake_ns && !was_idle_by_then(t, c, wake_ns);
 		bool glitch = changed && o->cpu[c].curr_pid == 0 && !wi_mask_test(o->in.idle, c) && changed - 1 + t->opt.glitch_ns >= now_ns;
 
 		if (recent || (t->opt.glitch_ns && glitch))
@@ -232,6 +244,7 @@ void wi_tags_idle_changed(struct wi_tags *t, uint64_t now_ns, uint32_t cpu, bool
 {
 	wi_tags_until(t, now_ns);
 	t->changed_ns[cpu] = now_ns + 1;
+	t->became_idle[cpu] = idle;
 	for (struct open_tag *o = t->open; o; o = o->next) {
 		if (o->own_cpu == cpu && !idle && now_ns == o->own_ns) { /* that is where the wakee went */
 			o->own_cpu = WI_CPU_NONE;

@@ -2,7 +2,7 @@
 /*
  * Which decisions could have gone another way, by the trace alone: the kernel looked at other CPUs at an instant that the
  * trace does not tell exactly. A decision is tagged when more than one CPU can be reached by trying both ways every CPU that
- * was looked at and whose idle state is not constant around that instant, and every comparison of loads that are close.
+ * was looked at and whose idle state is not certain around that instant, and every comparison of loads that are close.
  * The idle states of a while after the decision count, too, so an answer comes later than the question.
  */
 #ifndef WI_REPLAY_TAGS_H
@@ -29,6 +29,7 @@ struct wi_tags_opts {
 
 #define WI_TAGS_AROUND_NS 20000
 #define WI_TAGS_GLITCH_NS 100000
+#define WI_TAGS_RECORD_NS 1000 /* no longer from a switch to the idle task to its record, clocks of CPUs that differ included */
 #define WI_TAGS_LOAD_PERCENT 25
 
 struct wi_tags;

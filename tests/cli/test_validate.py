@@ -25,16 +25,16 @@ BARS = (("612-hackbench", r"612-.*-hb-", 85, 88), ("612-policies", r"612-.*-(pol
 
 # (overall, untagged) measured where one of them is below its bar
 BELOW = {
-    "61-nosmt4-schbench-full": (94.70, 96.91),
-    "61-numa16-pp-N-full": (99.57, 99.69),
+    "61-nosmt4-schbench-full": (94.70, 96.82),
+    "61-numa16-pp-N-full": (99.57, 99.68),
     "61-smt8-idle": (97.92, 97.92),
-    "61-smt8-perfmsg": (91.67, 96.99),
+    "61-smt8-perfmsg": (91.67, 96.98),
     "61-smt8-policies-full": (85.52, 86.27),
     "61-smt8-schedidle-full": (88.12, 89.28),
     "61-smt8-taskset-full": (97.83, 98.62),
     "612-smt8-overload": (98.30, 99.07),
 }
-TAG_SHARE, TAG_SHARE_TODAY = 12.0, 12.38
+TAG_SHARE = 12.0
 SUMS = ("decided", "agree", "tagged", "agree_tagged", "agree_untagged")
 
 
@@ -96,14 +96,11 @@ class Corpus(unittest.TestCase):
     def test_pooled(self):
         p = self.pool("61-")
         n, untagged = p["decided"], p["decided"] - p["tagged"]
-        share = percent(p["tagged"], n)
         self.assertGreaterEqual(percent(p["agree"], n), 96.7)
         self.assertGreaterEqual(percent(p["true_sync"], n), 97.0)
         self.assertGreaterEqual(percent(p["agree_untagged"], untagged), 98.6)
         self.assertLessEqual(abs(percent(p["true_sync"], n) - percent(p["agree"], n)), 0.3)
-        if share > TAG_SHARE:
-            print("below its bar: tagged share of 6.1 pooled %.2f of at most %.1f" % (share, TAG_SHARE))
-        self.assertLessEqual(share, max(TAG_SHARE, TAG_SHARE_TODAY + SLACK))
+        self.assertLessEqual(percent(p["tagged"], n), TAG_SHARE)
 
     def test_tags_are_earned(self):
         for kernel, ratio in (("61-", 5), ("612-", 3)):
@@ -132,7 +129,7 @@ class Samples(cli.Cli):
         v = self.counts("numa16-mix")
         self.assertEqual({k: v["truth"][k] for k in ("wakeups", "forks", "execs", "not_in_trace", "choice_differs")},
                          {"wakeups": 1734, "forks": 17, "execs": 4, "not_in_trace": 0, "choice_differs": 0})
-        self.assertEqual((v["decided"], v["agree"], v["tagged"], v["agree_tagged"]), (1734, 1733, 8, 8))
+        self.assertEqual((v["decided"], v["agree"], v["tagged"], v["agree_tagged"]), (1734, 1733, 7, 7))
         self.assertEqual((v["logic"]["decisions"], v["logic"]["agree"], v["logic"]["same_tests"]), (1734, 1734, 1734))
         self.assertEqual(v["by_class"]["select"], {"kernel_decided": 1734, "kernel_did_not": 1, "not_told": 0})
 

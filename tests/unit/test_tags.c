@@ -103,8 +103,8 @@ static void window(void **state)
 		/* nothing changes: one answer */
 		{ PREV, 4, { { 0 } }, { { 0 } }, 0, -1, false, true },
 		/* at its start, and before it */
-		{ PREV, 4, { { WAKE - WI_TAGS_AROUND_NS, 4, true } }, { { 0 } }, 0, -1, true, true },
-		{ PREV, 4, { { WAKE - WI_TAGS_AROUND_NS - 1, 4, true } }, { { 0 } }, 0, -1, false, true },
+		{ PREV, 4, { { WAKE - WI_TAGS_AROUND_NS, 4, false } }, { { 0 } }, 0, -1, true, true },
+		{ PREV, 4, { { WAKE - WI_TAGS_AROUND_NS - 1, 4, false } }, { { 0 } }, 0, -1, false, true },
 		/* at its end, and behind it */
 		{ PREV, 4, { { 0 } }, { { UNTIL, 4, false } }, 0, -1, true, true },
 		{ PREV, 4, { { 0 } }, { { UNTIL + 1, 4, false } }, 0, -1, false, true },
@@ -114,6 +114,22 @@ static void window(void **state)
 		{ SEARCH, 4, { { 0 } }, { { DECIDED + 500, 4, true } }, 0, -1, true, true },
 		{ SEARCH, 7, { { 0 } }, { { DECIDED + 500, 4, true } }, 0, -1, true, false },
 		{ SEARCH, 7, { { 0 } }, { { 0 } }, 0, -1, false, false },
+	};
+
+	(void)state;
+	CHECK(cases);
+}
+
+/* A CPU is idle from the record of its idle task on, but for what lies between switch and record. */
+static void became_idle(void **state)
+{
+	static const struct one cases[] = {
+		{ PREV, 4, { { WAKE - WI_TAGS_RECORD_NS, 4, true } }, { { 0 } }, 0, -1, true, true },
+		{ PREV, 4, { { WAKE - WI_TAGS_RECORD_NS - 1, 4, true } }, { { 0 } }, 0, -1, false, true },
+		/* ceasing to be idle is not as certain, whatever was before */
+		{ PREV, 4, { { WAKE - 9000, 4, true }, { WAKE - 8000, 4, false } }, { { 0 } }, 0, -1, true, true },
+		{ PREV, 4, { { WAKE - 9000, 4, false }, { WAKE - 8000, 4, true } }, { { 0 } }, 0, -1, false, true },
+		{ PREV, 4, { { WAKE - 9000, 4, true } }, { { DECIDED + 1, 4, false } }, 0, -1, true, true },
 	};
 
 	(void)state;
@@ -219,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(window),	  cmocka_unit_test(wakers_cpu),	 cmocka_unit_test(own_arrival),
 		cmocka_unit_test(pending_glitch), cmocka_unit_test(close_loads), cmocka_unit_test(several),
+		cmocka_unit_test(became_idle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
