@@ -27,6 +27,11 @@ static void wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const struct 
 	TELL(wait_changed, now_ns, cpu, task, delta);
 }
 
+static void waking(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
+{
+	TELL(waking, now_ns, w);
+}
+
 static void decision(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 {
 	TELL(decision, now_ns, w);
@@ -87,6 +92,7 @@ const struct wi_timeline_observer *wi_observers_join(struct wi_observers *o, con
 		HOOK(cpu_changed);
 		HOOK(idle_changed);
 		HOOK(wait_changed);
+		HOOK(waking);
 		HOOK(decision);
 		HOOK(wakeup_closed);
 		HOOK(migrated);

@@ -353,6 +353,8 @@ static bool judge(struct wi_session *s, const struct wi_replay_wanted *wanted, s
 	if (s->metrics)
 		wi_metrics_bind(s->metrics, s->timeline);
 	wi_replay_bind(r->replay, s->timeline);
+	if (wanted->bind)
+		wanted->bind(wanted->bind_ctx, s->timeline);
 	if (!wi_session_read(s, "replaying", true, err))
 		return false;
 	if (r->cookies && wi_replay_cookies_failed(r->cookies))

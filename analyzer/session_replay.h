@@ -22,6 +22,8 @@ struct wi_replay_wanted {
 	bool (*sync_of)(void *ctx, const struct wi_wakeup *w, bool *set); /* for RECORDED; may be NULL */
 	void *sync_ctx;
 	const struct wi_timeline_observer *observer; /* told in the last pass, before the replay; may be NULL */
+	void (*bind)(void *ctx, struct wi_timeline *tl); /* before the first event of the last pass; may be NULL */
+	void *bind_ctx;
 };
 
 /* In the place of wi_session_analyse(): fills s->replayed, and s->results (without metrics: the recording's facts only). */

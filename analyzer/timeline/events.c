@@ -265,6 +265,7 @@ static void on_waking(struct wi_timeline *tl, const struct wi_event *ev, const s
 	struct open_wakeup *o = tl_wakeup_open(tl, t, ev, p);
 	if (!o)
 		return;
+	tl_tell_waking(tl, o);
 	if (tl->in_window)
 		t->pub.nr_wakeups++;
 	if (p->unresolved)
@@ -333,6 +334,7 @@ static struct open_wakeup *open_from_wakeup(struct wi_timeline *tl, struct task 
 		o->w.waker_comm = WI_NAME_NONE;
 		o->w.pub.context = WAKEIF_CTX_UNKNOWN;
 	}
+	tl_tell_waking(tl, o);
 	if (tl->in_window)
 		t->pub.nr_wakeups++;
 	o->duplicate = waits;
@@ -401,6 +403,7 @@ static void on_wakeup_new(struct wi_timeline *tl, const struct wi_event *ev)
 	o->w.pub.class_ = WAKEIF_FORK;
 	o->w.pub.wake_flags = WAKEIF_WF_FORK;
 	o->w.pub.prev_cpu = ev->cpu;
+	tl_tell_waking(tl, o);
 	if (tl->in_window)
 		t->pub.nr_wakeups++;
 	t->wakeup = o;

@@ -165,6 +165,12 @@ static inline void tl_tell_task(struct wi_timeline *tl, const struct task *t, en
 		tl_task_happened(tl, t, type, flags, cpu, other);
 }
 
+static inline void tl_tell_waking(struct wi_timeline *tl, const struct open_wakeup *o)
+{
+	if (__builtin_expect(tl->obs.waking != NULL, 0))
+		tl->obs.waking(tl->obs.ctx, tl->now_ns, &o->w);
+}
+
 static inline void tl_tell_cpu(struct wi_timeline *tl, uint32_t c, enum wakeif_event_type type)
 {
 	if (__builtin_expect(tl->obs.happened != NULL, 0))

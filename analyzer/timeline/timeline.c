@@ -42,8 +42,8 @@ static void start(struct wi_timeline *tl)
 			tl->view_cpu[c].curr_prio = t ? WI_PRIO_UNKNOWN : 140;
 			cpu->prev_pid = -1;
 			if (t) {
-				tl_set_state(tl, t, WI_TASK_RUNNING);
 				t->pub.cpu = c;
+				tl_set_state(tl, t, WI_TASK_RUNNING);
 				cpu->cur = t;
 				tl_queue_count(tl, c, t);
 			}

@@ -106,6 +106,8 @@ struct wi_timeline_observer {
 	void (*idle_changed)(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle);
 	/* task began (+1) or ceased (-1) to wait on cpu: runnable there, not running */
 	void (*wait_changed)(void *ctx, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, int delta);
+	/* sched_waking of w (or what stands for it): the waker has come this far; what comes of w is not told yet. */
+	void (*waking)(void *ctx, uint64_t now_ns, const struct wi_wakeup *w);
 	/* Decision instant of w, before its own effect on the state: wi_timeline_view() is what the kernel saw. */
 	void (*decision)(void *ctx, uint64_t now_ns, const struct wi_wakeup *w);
 	/* w is over; its slot is free after the call. */

@@ -20,17 +20,16 @@ struct wi_extract_opts {
 	void *smt_ctx;
 	uint32_t host_cpus; /* 0: CPUs are real */
 	enum wi_edge edge;
-	bool softirq_external; /* wakes in softirq context are never the interrupted task's own */
-	bool no_orders;	       /* no soft order edges */
-	/* WF_SYNC of a wakeup: recorded or learned; false: not known. May be NULL */
-	bool (*sync_of)(void *ctx, const struct wi_wakeup *w, bool *set);
-	void *sync_ctx;
+	bool softirq_external;	 /* wakes in softirq context are never the interrupted task's own */
+	bool no_orders;		 /* no soft order edges */
 	uint64_t from_ns, to_ns; /* part of the window, absolute; 0, UINT64_MAX: all */
 };
 
 struct wi_extract *wi_extract_new(const struct wi_extract_opts *opts, struct wi_err *err);
 const struct wi_timeline_observer *wi_extract_observer(struct wi_extract *x); /* borrowed */
 void wi_extract_bind(struct wi_extract *x, struct wi_timeline *tl);	      /* before the first event */
+/* WF_SYNC of w, told between its decision and its end by one who knows or has learned it. */
+void wi_extract_sync(struct wi_extract *x, const struct wi_wakeup *w, bool set);
 /* After wi_timeline_finish(). NULL: err set. Once. */
 struct wi_workload *wi_extract_finish(struct wi_extract *x, struct wi_err *err);
 void wi_extract_free(struct wi_extract *x);
