@@ -10,6 +10,7 @@
 #define WI_SIM_QUEUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct wi_entity {
@@ -24,9 +25,9 @@ struct wi_entity {
 	uint8_t policy;	  /* enum wakeif_policy */
 	bool queued;	  /* on a queue, running included */
 	bool delayed;	  /* EEVDF from 6.12: asleep, but kept until picked */
-	bool yielded;
-	bool protected_; /* EEVDF RUN_TO_PARITY: vlag == deadline mark */
-	uint32_t at;	 /* place in the queue's array; the queue's own */
+	bool relative;	  /* CFS: vruntime counts from no queue's min_vruntime, see detach */
+	bool protected_;  /* EEVDF: runs until its slice is used up */
+	bool slice_over;  /* EEVDF: the deadline was renewed since it was picked */
 };
 
 struct wi_queue_params {
@@ -40,16 +41,18 @@ struct wi_queue_params {
 
 struct wi_queue;
 
-/* What a fair class does. curr is the entity that runs (not in the tree), NULL: none of this class. */
+/* What a fair class does. curr is the entity that runs (not among the waiting), NULL: none of this class. */
 struct wi_queue_ops {
 	const char *name;
-	void (*init)(struct wi_queue *q);
-	void (*update)(struct wi_queue *q, uint64_t ran_ns);				  /* curr ran for this long */
-	void (*place)(struct wi_queue *q, struct wi_entity *e, bool initial, bool woken); /* before it is queued */
-	void (*leave)(struct wi_queue *q, struct wi_entity *e,
-		      bool sleeps); /* after it was taken off: keep lag, make relative */
-	bool (*delay_dequeue)(struct wi_queue *q,
-			      struct wi_entity *e); /* 6.12: stays as delayed instead of leaving; may be NULL */
+	void (*update)(struct wi_queue *q, uint64_t ran_ns); /* curr ran for this long */
+	/* Before it is queued: new, woken, or (neither) moved while runnable. Undoes detach. */
+	void (*place)(struct wi_queue *q, struct wi_entity *e, bool initial, bool woken);
+	void (*sleep)(struct wi_queue *q,
+		      struct wi_entity *e); /* still queued, about to leave for a sleep: what is kept of it */
+	void (*detach)(struct wi_queue *q,
+		       struct wi_entity *e); /* goes to another CPU, asleep or just before it is removed */
+	bool (*delays)(struct wi_queue *q,
+		       struct wi_entity *e); /* 6.12: is kept queued instead of leaving; may be NULL */
 	bool (*preempts)(struct wi_queue *q, struct wi_entity *e); /* e was queued by a wakeup: shall curr go? */
 	struct wi_entity *(*pick)(struct wi_queue *q);		   /* next to run, curr included; NULL: none */
 	void (*set)(struct wi_queue *q, struct wi_entity *e);	   /* e was picked and begins to run */
@@ -71,16 +74,20 @@ struct wi_queue { /* of one CPU; fair tasks */
 	uint32_t nr_delayed;
 	uint64_t weight; /* sum, curr included */
 	int64_t min_vruntime;
-	int64_t avg_vruntime;	       /* EEVDF: Σ (v - min) * w over queued */
 	struct wi_entity *next, *last; /* buddies */
 	struct wi_entity *skip;
 	int64_t min_vruntime_fi; /* core scheduling, mainline: snapshot when forced idle began */
 	int64_t allowance_ns;	 /* core scheduling, csc_tim */
 };
 
+void wi_queue_params_fill(struct wi_queue_params *p); /* what is 0 gets the version's value */
+void wi_queue_init(struct wi_queue *q, const struct wi_queue_ops *ops, const struct wi_queue_params *p);
+
 /* Common to all classes. false: out of memory. */
 bool wi_queue_add(struct wi_queue *q, struct wi_entity *e);    /* e was placed */
 void wi_queue_remove(struct wi_queue *q, struct wi_entity *e); /* waiting or curr */
+bool wi_queue_put_back(struct wi_queue *q);		       /* curr waits again; false: out of memory */
+void wi_queue_take(struct wi_queue *q, struct wi_entity *e);   /* waiting becomes curr; there is none */
 void wi_queue_fini(struct wi_queue *q);
 
 /* RT: by prio, then order of arrival (a preempted FIFO task goes to the head of its prio). */

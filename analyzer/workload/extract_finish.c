@@ -354,6 +354,8 @@ static struct wi_workload *build(struct finish *f, uint64_t end_ns, struct wi_er
 	find_commit(f);
 	for (uint32_t i = 0; i < x->task.nr && !f->failed; i++)
 		turn_tape(f, i);
+	for (uint32_t i = 0; wi_work_sleep(f->b, i); i++)
+		x->facts.timers += wi_work_sleep(f->b, i)->timer;
 	for (uint32_t i = 0; i < WI_NR_EVENT_TYPES; i++)
 		x->facts.events += i == WI_EV_OTHER || i == WI_EV_LOST || i == WI_EV_MARKER ? 0 : q->events[i];
 	if (f->failed || x->failed) {
