@@ -6,6 +6,14 @@
 #include <string.h>
 
 #include "analyzer/base/cpumask.h"
+#include "analyzer/replay/runnable.h"
+
+#define IDLED_KEPT 16 /* times at which a CPU became idle; decisions may come that late, by as many idlings */
+
+struct idled {
+	uint64_t ns[IDLED_KEPT]; /* ring */
+	uint64_t nr;		 /* so far */
+};
 
 struct wi_logic {
 	struct wi_fair_machine machine;
@@ -17,7 +25,9 @@ struct wi_logic {
 	uint32_t nr_cpus, nr_words;
 	wakeif_word *allowed, *idle, *sidle;
 	struct wakeif_cpu *cpu;
-	uint64_t *stamp;  /* when the CPU became idle, by the trace; 0: not known, or woken since */
+	uint64_t *stamp;     /* when the CPU became idle, by the trace; 0: not known */
+	struct idled *idled; /* by CPU */
+	struct wi_runnable runnable;
 	uint32_t *budget; /* by CPU that is the lowest of its LLC */
 	bool *cores;
 	uint32_t at;   /* next recorded test */
@@ -162,16 +172,17 @@ struct wi_logic *wi_logic_new(const struct wakeif_topology *topology, const stru
 	l->knobs = *knobs;
 	l->nr_cpus = topology->nr_cpus;
 	l->nr_words = topology->nr_words;
-	if (!wi_fair_machine_init(&l->machine, topology))
+	if (!wi_fair_machine_init(&l->machine, topology) || !wi_runnable_init(&l->runnable, topology->nr_cpus))
 		goto nomem;
 	l->allowed = calloc(l->nr_words, sizeof(*l->allowed));
 	l->idle = calloc(l->nr_words, sizeof(*l->idle));
 	l->sidle = calloc(l->nr_words, sizeof(*l->sidle));
 	l->cpu = calloc(l->nr_cpus, sizeof(*l->cpu));
 	l->stamp = calloc(l->nr_cpus, sizeof(*l->stamp));
+	l->idled = calloc(l->nr_cpus, sizeof(*l->idled));
 	l->budget = calloc(l->nr_cpus, sizeof(*l->budget));
 	l->cores = calloc(l->nr_cpus, sizeof(*l->cores));
-	if (!l->allowed || !l->idle || !l->sidle || !l->cpu || !l->stamp || !l->budget || !l->cores)
+	if (!l->allowed || !l->idle || !l->sidle || !l->cpu || !l->stamp || !l->idled || !l->budget || !l->cores)
 		goto nomem;
 	l->ask = (struct wi_fair_ask){ .ctx = l,
 				       .idle = ask_idle,
@@ -203,26 +214,26 @@ void wi_logic_free(struct wi_logic *l)
 	if (!l)
 		return;
 	wi_fair_machine_fini(&l->machine);
+	wi_runnable_fini(&l->runnable);
 	free(l->allowed);
 	free(l->idle);
 	free(l->sidle);
 	free(l->cpu);
 	free(l->stamp);
+	free(l->idled);
 	free(l->budget);
 	free(l->cores);
 	free(l);
 }
 
-void wi_logic_idled(struct wi_logic *l, uint32_t cpu, uint64_t ts_ns)
+bool wi_logic_happened(struct wi_logic *l, const struct wakeif_happening *h)
 {
-	if (cpu < l->nr_cpus)
-		l->stamp[cpu] = ts_ns;
-}
+	if (h->type == WAKEIF_CPU_IDLES && h->cpu < l->nr_cpus) {
+		struct idled *i = &l->idled[h->cpu];
 
-void wi_logic_woken(struct wi_logic *l, uint32_t cpu)
-{
-	if (cpu < l->nr_cpus)
-		l->stamp[cpu] = 0;
+		i->ns[i->nr++ % IDLED_KEPT] = h->now_ns;
+	}
+	return wi_runnable_happened(&l->runnable, h);
 }
 
 static bool cpus_fit(const struct wi_logic *l, const struct wi_truth_decision *d, const char *path, struct wi_err *err)
@@ -242,6 +253,31 @@ static bool cpus_fit(const struct wi_logic *l, const struct wi_truth_decision *d
 		return wi_err_set(err, WI_EREFUSED, "%.200s:%" PRIu64 ": names a CPU that the topology lacks: %" PRIu32,
 				  path, d->line, worst);
 	return true;
+}
+
+static uint64_t idle_since(const struct idled *i, uint64_t ns)
+{
+	for (uint64_t n = i->nr; n && n + IDLED_KEPT > i->nr; n--)
+		if (i->ns[(n - 1) % IDLED_KEPT] < ns)
+			return i->ns[(n - 1) % IDLED_KEPT];
+	return 0;
+}
+
+/*
+ * The run queues were read a little before the function was entered, and hold delayed tasks. Of the waker's CPU the
+ * trace tells how many tasks were runnable at the entry.
+ */
+static void load_waker(struct wi_logic *l, const struct wi_truth_decision *d)
+{
+	struct wakeif_cpu *w = &l->cpu[d->cpu];
+	uint32_t runnable;
+
+	l->in.delayed_on_waker = 0;
+	if (!wi_runnable_at(&l->runnable, d->cpu, d->ts_ns, &runnable) || !runnable)
+		return;
+	if (!l->knobs.less_delayed || runnable > w->nr_running)
+		w->nr_running = runnable;
+	l->in.delayed_on_waker = w->nr_running - runnable;
 }
 
 /* The machine as it was recorded at entry. */
@@ -281,7 +317,6 @@ static void load_state(struct wi_logic *l, const struct wi_truth_decision *d)
 	in->flags = d->wake_flags & ~(uint32_t)WAKEIF_WF_SYNC;
 	if (d->called_affine ? d->sync : d->wake_flags & WAKEIF_WF_SYNC)
 		in->flags |= WAKEIF_WF_SYNC;
-	in->delayed_on_waker = 0;
 	in->now_ns = d->ts_ns;
 	in->waker_cpu = d->cpu;
 	in->prev_cpu = d->prev;
@@ -289,6 +324,11 @@ static void load_state(struct wi_logic *l, const struct wi_truth_decision *d)
 	in->wakee_flips = d->flips;
 	in->waker_flips = d->cpu < d->nr_rqs ? d->rq[d->cpu].curr_flips : 0;
 	in->wakee_idle_policy = d->policy == WAKEIF_POLICY_IDLE;
+	in->delayed_on_waker = 0;
+	if (d->wake_flags & WAKEIF_WF_TTWU)
+		load_waker(l, d);
+	for (uint32_t c = 0; c < l->nr_cpus; c++)
+		l->stamp[c] = idle_since(&l->idled[c], d->ts_ns);
 }
 
 /*
@@ -449,6 +489,7 @@ static void count(struct wi_logic *l, const struct wi_logic_case *c)
 	s->decisions++;
 	s->ret_ok += c->ret_ok;
 	s->sequence_ok += c->sequence_ok;
+	s->delayed_seen += c->delayed > 0;
 	s->delayed_assumed += c->delayed_assumed;
 	s->wide_known += c->wide_known;
 	s->wide_true += c->wide_known && c->wide;
@@ -489,11 +530,12 @@ bool wi_logic_check(struct wi_logic *l, const struct wi_truth_decision *d, const
 	struct wi_fair_result r = run(l);
 	bool differs = r.cpu != d->ret || l->diverged || l->at != d->nr_tests;
 
+	out->delayed = wakeup ? l->in.delayed_on_waker : 0;
 	if (wakeup && differs && l->knobs.less_delayed && l->cpu[d->cpu].nr_running > 1) {
 		l->in.delayed_on_waker = l->cpu[d->cpu].nr_running - 1;
 		out->delayed_assumed = explains(l);
 		if (!out->delayed_assumed)
-			l->in.delayed_on_waker = 0;
+			l->in.delayed_on_waker = out->delayed;
 		r = run(l);
 	}
 	out->model = r.cpu;

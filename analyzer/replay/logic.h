@@ -4,6 +4,9 @@
  * idle tests are answered as they were recorded and must be asked in the same order, the load compare has its recorded
  * outcome, everything else is what the probes saw when the function was entered. What differs then is a value that
  * changed between that instant and its use, or a fault; the harness tries which single changed value explains it.
+ *
+ * Of delayed tasks (6.12) the kernel's run queues tell in their total only: those on the waker's CPU are what its queue
+ * holds beyond the tasks that the trace shows runnable there.
  */
 #ifndef WI_REPLAY_LOGIC_H
 #define WI_REPLAY_LOGIC_H
@@ -45,8 +48,8 @@ struct wi_logic_case {
 	bool checked;	/* the recording has what it takes */
 	bool ret_ok, sequence_ok;
 	bool target_known, target_ok;
-	bool delayed_assumed; /* right if all but the waker were delayed tasks on its CPU, which is not recorded (6.12)
-			       */
+	uint32_t delayed;		/* tasks of the waker's CPU that the trace shows to be asleep */
+	bool delayed_assumed;		/* right only if more are: all but the waker; nothing shows it */
 	bool wide_known, wide_ok, wide; /* wide: as recorded */
 	bool weight_known, weight_ok;	/* the load compare was reached where the kernel reached it */
 	uint32_t ret, model;
@@ -57,7 +60,7 @@ struct wi_logic_case {
 struct wi_logic_results {
 	uint64_t decisions, ret_ok, sequence_ok; /* of wakeups */
 	uint64_t unchecked;			 /* no run queues or no tests recorded */
-	uint64_t delayed_assumed;
+	uint64_t delayed_seen, delayed_assumed;	 /* wakeups with struct wi_logic_case delayed, delayed_assumed */
 	uint64_t wide_known, wide_true, wide_ok;
 	uint64_t target_known, target_ok;
 	uint64_t weight_known, weight_ok;
@@ -78,13 +81,11 @@ struct wi_logic *wi_logic_new(const struct wakeif_topology *topology, const stru
 			      struct wi_err *err);
 void wi_logic_free(struct wi_logic *l); /* NULL is allowed */
 
-/* The trace says that cpu's idle task was switched in: the slow path prefers the CPU idle for the shortest time. */
-void wi_logic_idled(struct wi_logic *l, uint32_t cpu, uint64_t ts_ns);
-/* ... and that something was woken on it: its stamp is gone. */
-void wi_logic_woken(struct wi_logic *l, uint32_t cpu);
+/* What the trace shows, in time order with the decisions. false: out of memory. */
+bool wi_logic_happened(struct wi_logic *l, const struct wakeif_happening *h);
 
 /*
- * Decisions in time order, each after the idlings before it. Counts it in results; *out tells of it. false: err set:
+ * Decisions in time order, each after what happened before it. Counts it in results; *out tells of it. false: err set:
  * the decision names a CPU that the topology lacks (path: of the truth, for the message).
  */
 bool wi_logic_check(struct wi_logic *l, const struct wi_truth_decision *d, const char *path, struct wi_logic_case *out,

@@ -260,7 +260,7 @@ static void on_closed(void *ctx, uint64_t now_ns, const struct wi_wakeup *w, enu
 		form(v, (enum wi_closed_form)(expects - 1), w->enq_record_cpu == (expects - 1 == WI_FORM_DIRECT ? w->pub.waker_cpu : w->chosen_cpu));
 }
 
-/* ---- the logic, from the kernel's own state; the trace tells since when CPUs idle ---- */
+/* ---- the logic, from the kernel's own state; the trace tells since when CPUs idle, and who is not runnable ---- */
 
 static void check_logic(struct wi_validate *v, uint64_t until_ns)
 {
@@ -281,10 +281,11 @@ static void on_happened(void *ctx, const struct wakeif_happening *h)
 
 	if (v->tags)
 		wi_tags_until(v->tags, h->now_ns);
-	if (!v->logic || h->type != WAKEIF_CPU_IDLES)
+	if (!v->logic)
 		return;
 	check_logic(v, h->now_ns);
-	wi_logic_idled(v->logic, h->cpu, h->now_ns);
+	if (!wi_logic_happened(v->logic, h))
+		wi_err_nomem(&v->err);
 }
 
 static bool begin_logic(struct wi_validate *v, struct wi_err *err)

@@ -183,6 +183,7 @@ static void json_logic(struct wi_json *j, const struct wi_logic_results *l)
 	wi_json_u64(j, "same_tests", l->sequence_ok);
 	wi_json_share(j, "same_tests_share", l->sequence_ok, l->decisions);
 	wi_json_u64(j, "unchecked", l->unchecked);
+	wi_json_u64(j, "delayed_seen", l->delayed_seen);
 	wi_json_u64(j, "delayed_assumed", l->delayed_assumed);
 	wi_json_u64(j, "wide", l->wide_known);
 	wi_json_u64(j, "wide_agree", l->wide_ok);
