@@ -82,9 +82,11 @@ struct wi_sim_opts {
 	const uint32_t *cookie;	      /* by task of the workload; for core_sched */
 	uint32_t power_mc, power_smt; /* sched_mc_power_savings, sched_smt_power_savings: 0 .. 2 */
 
-	/* The result as the recording of it would be: for the twin experiment. Time ordered; borrowed for the call. May
-	 * be NULL */
-	bool (*sink)(void *ctx, const struct wi_event *ev, const char *comm);
+	/*
+	 * The result as the recording of it would be, in time order: for the twin experiment. Names are numbers of the
+	 * workload's tasks; WI_NAME_NONE: idle task. false ends the run as out of memory. May be NULL
+	 */
+	bool (*sink)(void *ctx, const struct wi_event *ev);
 	void *sink_ctx;
 	double tally_from, tally_to; /* 0, 0: 0.03 .. 0.97 */
 };

@@ -32,6 +32,8 @@ void wi_tally_wait(struct wi_tally *t, uint64_t now_ns, uint32_t cpu, int delta)
 uint32_t wi_tally_waking(struct wi_tally *t, uint64_t now_ns, enum wakeif_class class_);
 /* It was placed: prev_cpu to cpu. Class SELECT, PINNED, FALLBACK, RT, DL and UNKNOWN have a place; ONCPU stays. */
 void wi_tally_placed(struct wi_tally *t, uint32_t waking, uint32_t prev_cpu, uint32_t cpu, bool decided);
+/* Its class turned out to be ONCPU. */
+void wi_tally_oncpu(struct wi_tally *t, uint32_t waking);
 void wi_tally_queued(struct wi_tally *t, uint64_t now_ns, uint32_t waking); /* sched_wakeup */
 void wi_tally_ran(struct wi_tally *t, uint64_t now_ns, uint32_t waking);    /* switch-in */
 void wi_tally_moved(struct wi_tally *t, uint64_t now_ns, uint32_t from_cpu, uint32_t to_cpu,

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The machine's parts and who does what with them:
+ *
+ *	machine.c	begin, main loop, end
+ *	run.c		who runs on a CPU: schedule, account, the operations of tapes
+ *	wake.c		a wakeup: waking, decision, enqueue, preemption check
+ *	place.c		what a model sees and answers; placement without a model
+ *	events.c	what is due when; draws
+ *	balance.c	tasks that wait are taken elsewhere
+ *	tell.c		what happened, to estimates, the model, the sink
+ *
+ * Work is counted in 1/1024 ns at solo speed, so that a speed in 1/1024 conserves it exactly.
+ */
+#ifndef WI_SIM_MACHINE_H
+#define WI_SIM_MACHINE_H
+
+#include "analyzer/base/cpumask.h"
+#include "analyzer/sim/queue.h"
+#include "analyzer/sim/sim.h"
+#include "models/estimates.h"
+
+#define NONE UINT32_MAX
+#define WORK 1024u /* units of work in a ns */
+
+enum sim_state {
+	S_UNBORN,
+	S_BLOCKED, /* by a BLOCK, a SLEEP or an ORDER: wait_kind tells */
+	S_WAKING,  /* sched_waking to decision */
+	S_PENDING, /* decision to enqueue */
+	S_RUNNABLE,
+	S_RUNNING,
+	S_OVER /* dead, or its tape has ended */
+};
+
+struct sim_task {
+	struct wi_entity e;
+	const struct wi_work_task *about;
+	const wakeif_word *allowed; /* CPUs that are online here; never empty */
+	uint32_t nr_allowed;	    /* CPUs in it */
+	size_t op, end_op;
+	uint64_t left;		  /* work before ops[op] takes effect, in units */
+	uint64_t credit;	  /* units that the last op got too much */
+	uint8_t state, wait_kind; /* enum sim_state; enum wi_op_kind */
+	bool requeues;		  /* its wake came while it was on its way out */
+	bool moves;		  /* to be placed anew when it leaves its CPU: exec */
+	uint32_t cpu;
+	uint32_t waits_for;			   /* counter, sleep or order */
+	uint32_t nr_blocks;			   /* reached */
+	uint32_t order_waiters, next_order_waiter; /* tasks that wait for nr_blocks; list */
+	uint64_t block_ns, ran_until_ns, rr_ns;
+	/* the wakeup under way */
+	struct wi_wake_noise noise;
+	uint64_t waking_ns;
+	uint32_t waking; /* tally's number; NONE */
+	uint32_t waker, waker_cpu;
+	uint8_t context, kind;
+	bool placing; /* decided: counts in pending of cpu */
+};
+
+struct sim_cpu {
+	struct wi_queue q;
+	struct wi_rt_queue rt;
+	uint32_t curr; /* task; NONE: idle */
+	uint32_t speed;
+	uint64_t since_ns; /* accounted for up to here */
+	uint64_t idle_since_ns, avg_idle_ns;
+	uint32_t gen, switch_gen; /* of the progress event and of the switch that is due */
+	bool resched;		  /* a switch is due */
+	bool online;
+	uint32_t pending;
+	uint32_t core, busy_core; /* core's number */
+	uint64_t next_balance_ns;
+	uint32_t failed_balances;
+};
+
+enum sim_event_type { EV_PROGRESS, EV_SWITCH, EV_DECIDE, EV_ENQUEUE, EV_TIMER, EV_BIRTH, EV_TICK };
+
+struct sim_event {
+	uint64_t at_ns, seq;
+	uint32_t id, gen;
+	uint8_t type;
+};
+
+struct sim_counter {
+	uint64_t stored, last_ns;
+};
+
+struct sim {
+	const struct wi_workload *w;
+	struct wi_sim_opts o;
+	const struct wakeif_topology *topo;
+	struct wi_queue_params params;
+	const struct wi_queue_ops *fair;
+	struct sim_task *task;
+	struct sim_cpu *cpu;
+	struct sim_counter *counter;
+	wakeif_word *masks;  /* of the workload's sets, as they are here; one more: all online CPUs */
+	uint32_t *core_busy; /* busy threads, by core */
+	uint32_t nr_busy, nr_moved_pins;
+	uint64_t now_ns, tick_ns;
+
+	struct sim_event *heap;
+	size_t nr_heap, heap_room;
+	uint64_t seq, nr_ticks;
+
+	/* what a model sees */
+	struct wakeif_view view;
+	struct wakeif_cpu *view_cpu;
+	wakeif_word *idle, *unknown, *pending, *sched_idle_only;
+	struct wi_estimates *est;
+	struct wakeif_host host;
+	void *model;
+	uint32_t types; /* that the model wants told */
+	char said[256];
+
+	struct wi_tally *tally;
+	struct wi_sim_result *result;
+	uint32_t nr_overloaded; /* CPUs with somebody waiting */
+	bool failed;
+};
+
+/* events.c */
+void s_push(struct sim *s, uint64_t at_ns, enum sim_event_type type, uint32_t id, uint32_t gen);
+bool s_pop(struct sim *s, struct sim_event *ev);
+uint64_t s_hash(const struct sim *s, uint64_t a, uint64_t b, uint64_t purpose);
+/* Latencies of a wakeup of this kind: own if it is of the kind that was recorded, else drawn. */
+uint64_t s_gap_ns(struct sim *s, const struct sim_task *t);
+uint64_t s_transit_ns(struct sim *s, const struct sim_task *t);
+uint64_t s_start_ns(struct sim *s, const struct sim_task *t, bool preempts);
+
+/* run.c */
+void s_account(struct sim *s, uint32_t cpu);
+void s_schedule(struct sim *s, uint32_t cpu); /* the task that runs may have blocked, or has to give way */
+void s_progress(struct sim *s, uint32_t cpu);
+void s_rekey(struct sim *s, uint32_t cpu);
+void s_load_op(struct sim *s, struct sim_task *t);
+void s_block_first(struct sim *s, uint32_t task); /* it sleeps when the window begins */
+void s_tick(struct sim *s);
+
+/* wake.c */
+void s_wake(struct sim *s, uint32_t task, uint32_t waker, uint32_t cpu, enum wakeif_context context,
+	    const struct wi_wake_noise *noise);
+void s_timer(struct sim *s, uint32_t task);
+void s_decide(struct sim *s, uint32_t task);
+void s_enqueue(struct sim *s, uint32_t task); /* the end of a transit */
+void s_fork(struct sim *s, uint32_t parent, uint32_t child, const struct wi_wake_noise *noise);
+bool s_queue_on(struct sim *s, uint32_t task, uint32_t cpu, bool initial, bool woken);
+void s_dequeue(struct sim *s, uint32_t task);
+void s_check_preempt(struct sim *s, uint32_t task);
+void s_wake_oncpu(struct sim *s, uint32_t task); /* it has left its CPU, and its wake came before that */
+
+/* place.c */
+void s_view_cpu(struct sim *s, uint32_t cpu); /* after anything changed there */
+uint32_t s_place(struct sim *s, struct sim_task *t, uint32_t flags, enum wakeif_class *class_);
+
+/* balance.c */
+bool s_newidle(struct sim *s, uint32_t cpu); /* true: a task was pulled */
+void s_balance(struct sim *s, uint32_t cpu); /* at a tick */
+
+/* tell.c */
+void s_tell_task(struct sim *s, const struct sim_task *t, enum wakeif_event_type type, uint8_t flags, uint32_t cpu,
+		 uint32_t other);
+void s_tell_cpu(struct sim *s, uint32_t cpu, enum wakeif_event_type type);
+void s_sink_waking(struct sim *s, const struct sim_task *t);
+void s_sink_wakeup(struct sim *s, const struct sim_task *t, bool new_);
+void s_sink_switch(struct sim *s, uint32_t cpu, uint32_t prev, uint32_t next, char prev_state, bool preempted);
+void s_sink_migrate(struct sim *s, const struct sim_task *t, uint32_t from, uint32_t to);
+void s_sink_fork(struct sim *s, const struct sim_task *parent, const struct sim_task *child);
+
+static inline uint32_t s_number(const struct sim *s, const struct sim_task *t)
+{
+	return (uint32_t)(t - s->task);
+}
+
+static inline bool s_is_rt(const struct sim_task *t)
+{
+	return t->e.prio < 100;
+}
+
+#endif
