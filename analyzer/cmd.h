@@ -26,6 +26,7 @@ int wi_cmd_replay(int argc, char **argv);
 int wi_cmd_compare(int argc, char **argv);
 int wi_cmd_explain(int argc, char **argv);
 int wi_cmd_validate(int argc, char **argv);
+int wi_cmd_simulate(int argc, char **argv);
 int wi_cmd_workload(int argc, char **argv);
 int wi_cmd_topology(int argc, char **argv);
 int wi_cmd_events(int argc, char **argv);

@@ -25,6 +25,7 @@ static const struct command commands[] = {
 	{ "compare", "placement policies side by side: what if another one had decided", wi_cmd_compare, false },
 	{ "explain", "one wakeup step by step: who was idle, each rule tried, what each model chose and why", wi_cmd_explain, false },
 	{ "validate", "agreement with what the kernel's own probes recorded", wi_cmd_validate, false },
+	{ "simulate", "the recorded workload run again under other policies", wi_cmd_simulate, false },
 	{ "workload", "what the tasks of a trace do, free of where they ran", wi_cmd_workload, false },
 	{ "topology", "what wakeif believes about the machine, and capturing it", wi_cmd_topology, false },
 	{ "events", "the normalised events of a trace", wi_cmd_events, false },

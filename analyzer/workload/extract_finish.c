@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "analyzer/base/cookie_map.h"
 #include "analyzer/workload/extract_priv.h"
 
 /* ---- a map from pairs of numbers to a number ---- */
@@ -298,19 +299,6 @@ static void turn_tape(struct finish *f, uint32_t task)
 	t->nr_ops = t->room = 0;
 }
 
-static bool is_kthread(const struct wi_extract *x, const struct xtask *t)
-{
-	static const char *const prefix[] = { "kworker/", "ksoftirqd/", "migration/", "rcu_",	  "rcuc/",
-					      "rcuop/",	  "rcuog/",	"kthreadd",   "kswapd",	  "kcompactd",
-					      "jbd2/",	  "cpuhp/",	"irq/",	      "watchdog", "khugepaged" };
-	const char *comm = wi_names_get(x->opt.names, t->comm);
-
-	for (size_t i = 0; comm && i < sizeof(prefix) / sizeof(*prefix); i++)
-		if (!strncmp(comm, prefix[i], strlen(prefix[i])))
-			return true;
-	return false;
-}
-
 /* What a task did when the window ended, and who it is. */
 static void end_tape(struct wi_extract *x, struct xtask *t)
 {
@@ -321,8 +309,8 @@ static void end_tape(struct wi_extract *x, struct xtask *t)
 	}
 	if (!t->nr_ops || t->ops[t->nr_ops - 1].kind != WI_OP_EXIT)
 		wi_extract_put(x, t, (struct wi_op){ .kind = WI_OP_END });
-	t->about.kthread = is_kthread(x, t);
 	t->about.comm = t->comm != WI_NAME_NONE ? wi_names_get(x->opt.names, t->comm) : "";
+	t->about.kthread = wi_is_kernel_thread(t->about.pid, t->about.comm);
 	if (t->about.prio == WI_PRIO_UNKNOWN)
 		t->about.prio = 120;
 	t->about.born_unseen = t->about.start == WI_START_UNBORN && !t->fork_seen;

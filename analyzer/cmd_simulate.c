@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* wakeif simulate: the recorded workload run again under other policies, and how far that can be trusted. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyzer/base/kernel.h"
+#include "analyzer/cmd_workload.h"
+#include "analyzer/report/simulate.h"
+#include "analyzer/report/workload.h"
+#include "analyzer/sim/tally_recorded.h"
+#include "analyzer/sim_jobs.h"
+#include "analyzer/topology/smt_off.h"
+#include "analyzer/topology/topology.h"
+#include "models/params.h"
+#include "models/registry.h"
+
+enum {
+	KEY_SEEDS = 0x600,
+	KEY_JOBS,
+	KEY_SMT,
+	KEY_MACHINE,
+	KEY_EXTERNAL,
+	KEY_NO_PREEMPTION,
+	KEY_BALANCE,
+	KEY_PICK,
+	KEY_NO_SENSITIVITY,
+	KEY_IDLE
+};
+
+struct simulate_cmd {
+	struct wi_workload_cmd c; /* first: it begins with the struct wi_opts of the option groups */
+	uint32_t seeds, jobs;
+	bool smt_off, no_preemption, no_sensitivity, idle_tables;
+	const char *machine;
+	enum wi_sim_external external;
+	enum wi_sim_balance balance;
+	enum wi_sim_pick pick;
+	/* of a run */
+	struct wi_session s;
+	struct wi_workload *w;
+	struct wi_tally_recorded *tally;
+	struct wi_tally_result recorded;
+	const struct wakeif_topology *what_if; /* NULL: the recorded machine */
+	struct wi_model_spec spec[WI_REPLAY_MODELS + 1];
+	size_t nr_specs;
+	struct wi_sim_policy *policy;
+	struct wi_sim_opts *opts; /* by policy */
+	size_t nr_policies, room;
+	size_t first_what_if, nr_what_ifs, first_sensitivity, nr_sensitivity;
+	struct wi_self_replay self;
+	char notes[2048];
+};
+
+static const struct argp_option own_options[] = {
+	{ "seeds", KEY_SEEDS, "N", 0, "runs of each policy, 1 .. 1000 (default: 5)", 0 },
+	{ "jobs", KEY_JOBS, "N", 0, "processes at once (default: one a CPU)", 0 },
+	{ "smt", KEY_SMT, "on|off", 0, "off: what if SMT were switched off", 0 },
+	{ "machine", KEY_MACHINE, "SOURCE", 0, "what if it ran on this machine (any source that --topology takes)", 0 },
+	{ "external", KEY_EXTERNAL, "auto|absolute|relative", 0,
+	  "when wakes from outside come in a what-if: at their recorded time, or as long after the block as recorded "
+	  "(auto, the default: kernel threads "
+	  "absolute, others relative)",
+	  0 },
+	{ "no-wakeup-preemption", KEY_NO_PREEMPTION, NULL, 0, "what if no wakeup preempted a fair task", 0 },
+	{ "balance", KEY_BALANCE, "full|newidle|off", 0, "load balancing of the machine (default: full)", 0 },
+	{ "pick", KEY_PICK, "auto|cfs|eevdf|fifo", 0, "who runs next (default: auto, by the recording's kernel)", 0 },
+	{ "no-sensitivity", KEY_NO_SENSITIVITY, NULL, 0, "do not repeat the what-ifs under other assumptions", 0 },
+	{ "idle", KEY_IDLE, NULL, 0, "idle share of each CPU, core and package", 0 },
+	{ 0 },
+};
+
+static uint32_t number(struct argp_state *state, const char *option, const char *arg, uint32_t most)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(arg, &end, 10);
+	if (errno || *end || arg[0] < '0' || arg[0] > '9' || !n || n > most)
+		argp_error(state, "--%s: not a number of 1 .. %u: '%s'", option, most, arg);
+	return (uint32_t)n;
+}
+
+static int choice(struct argp_state *state, const char *option, const char *arg, const char *list)
+{
+	int i = wi_cmd_pick(arg, list);
+
+	if (i < 0)
+		argp_error(state, "--%s: none of %s: '%s'", option, list, arg);
+	return i;
+}
+
+static error_t own_key(int key, char *arg, struct argp_state *state)
+{
+	struct simulate_cmd *c = state->input;
+
+	switch (key) {
+	case KEY_SEEDS:
+		c->seeds = number(state, "seeds", arg, 1000);
+		return 0;
+	case KEY_JOBS:
+		c->jobs = number(state, "jobs", arg, 1024);
+		return 0;
+	case KEY_SMT:
+		c->smt_off = choice(state, "smt", arg, "on|off") == 1;
+		return 0;
+	case KEY_MACHINE:
+		c->machine = arg;
+		return 0;
+	case KEY_EXTERNAL:
+		c->external = (enum wi_sim_external)choice(state, "external", arg, "auto|absolute|relative");
+		return 0;
+	case KEY_NO_PREEMPTION:
+		c->no_preemption = true;
+		return 0;
+	case KEY_BALANCE:
+		c->balance = (enum wi_sim_balance)choice(state, "balance", arg, "full|newidle|off");
+		return 0;
+	case KEY_PICK:
+		c->pick = (enum wi_sim_pick)choice(state, "pick", arg, "auto|cfs|eevdf|fifo");
+		return 0;
+	case KEY_NO_SENSITIVITY:
+		c->no_sensitivity = true;
+		return 0;
+	case KEY_IDLE:
+		c->idle_tables = true;
+		return 0;
+	default:
+		return wi_replay_cmd_key(key, arg, state);
+	}
+}
+
+static const struct argp_child children[] = {
+	{ &wi_argp_input, 0, "Input:", 1 },	  { &wi_argp_models, 0, "Models:", 2 },
+	{ &wi_argp_workload, 0, "Workload:", 3 }, { &wi_argp_output, 0, "Output:", 4 },
+	{ &wi_argp_common, 0, NULL, -1 },	  { 0 },
+};
+
+static void note(struct simulate_cmd *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void note(struct simulate_cmd *c, const char *fmt, ...)
+{
+	size_t at = strlen(c->notes);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(c->notes + at, sizeof(c->notes) - at, fmt, ap);
+	va_end(ap);
+}
+
+/* ---- the recording ---- */
+
+static void bind(void *ctx, struct wi_timeline *tl)
+{
+	struct simulate_cmd *c = ctx;
+
+	wi_tally_recorded_bind(c->tally, tl);
+}
+
+static bool read_trace(struct simulate_cmd *c, struct wi_err *err)
+{
+	struct wi_workload_wanted *wanted = &c->c.wanted;
+
+	if (!wi_session_open(&c->s, &c->c.r.o, err))
+		return false;
+	const struct wi_tally_opts to = { .topology = c->s.machine.topology };
+
+	c->tally = wi_tally_recorded_new(&to, err);
+	if (!c->tally)
+		return false;
+	wanted->sync = c->c.r.wanted.sync;
+	wanted->observer = wi_tally_recorded_observer(c->tally);
+	wanted->bind = bind;
+	wanted->bind_ctx = c;
+	c->w = wi_session_workload(&c->s, wanted, err);
+	if (!c->w)
+		return false;
+	if (c->w->lost_events || c->w->lost_marks)
+		return wi_err_at(err, WI_EREFUSED, c->c.r.o.path, WI_NO_OFFSET,
+				 "records were lost in the window: what was lost may have been a cause; --time chooses "
+				 "a part without losses");
+	return wi_tally_recorded_finish(c->tally, &c->recorded, err);
+}
+
+/* ---- policies ---- */
+
+static bool add_spec(struct simulate_cmd *c, const char *text, struct wi_err *err)
+{
+	const char *rest = !strncmp(text, "linux-auto", 10) ? text + 10 : NULL;
+	bool exact, ok;
+	char *named = NULL;
+	size_t at;
+
+	if (rest && asprintf(&named, "%s%s", wi_model_of_kernel(c->w->kernel, &exact)->name, rest) < 0)
+		return wi_err_nomem(err);
+	ok = wi_model_spec_parse(named ? named : text, &c->spec[c->nr_specs], &at, err);
+	free(named);
+	c->nr_specs += ok;
+	return ok;
+}
+
+static struct wi_sim_opts *add_policy(struct simulate_cmd *c, const struct wi_model_spec *spec,
+				      const struct wi_sim_opts *like, struct wi_err *err, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+static struct wi_sim_opts *add_policy(struct simulate_cmd *c, const struct wi_model_spec *spec,
+				      const struct wi_sim_opts *like, struct wi_err *err, const char *fmt, ...)
+{
+	struct wi_sim_policy *p;
+	struct wi_sim_opts *o;
+	char *more = NULL;
+	va_list ap;
+
+	if (c->nr_policies == c->room) {
+		size_t room = c->room ? c->room * 2 : 8;
+
+		p = realloc(c->policy, room * sizeof(*p));
+		c->policy = p ? p : c->policy;
+		o = p ? realloc(c->opts, room * sizeof(*o)) : NULL;
+		c->opts = o ? o : c->opts;
+		if (!o) {
+			wi_err_nomem(err);
+			return NULL;
+		}
+		c->room = room;
+	}
+	p = &c->policy[c->nr_policies];
+	o = &c->opts[c->nr_policies];
+	*o = *like;
+	o->ops = spec->ops;
+	o->values = spec->values;
+	memset(p, 0, sizeof(*p));
+	va_start(ap, fmt);
+	if (vasprintf(&more, fmt, ap) < 0)
+		more = NULL;
+	va_end(ap);
+	if (!more || asprintf(&p->label, "%s%s", spec->label, more) < 0)
+		p->label = NULL;
+	free(more);
+	p->run = calloc(c->seeds, sizeof(*p->run));
+	p->nr_runs = c->seeds;
+	c->nr_policies++;
+	if (!p->label || !p->run) {
+		wi_err_nomem(err);
+		return NULL;
+	}
+	return o;
+}
+
+static uint32_t smt_speed_of(void *ctx, const char *comm)
+{
+	return wi_workload_smt_speed(ctx, comm);
+}
+
+static bool find_machine(struct simulate_cmd *c, struct wi_err *err)
+{
+	const struct wakeif_topology *from = NULL;
+
+	if (c->machine) {
+		c->what_if = wi_topology_load(c->machine, err);
+		if (!c->what_if)
+			return false;
+	}
+	if (!c->smt_off)
+		return true;
+	from = c->what_if;
+	if ((from ? from : c->w->topology)->smt < 2)
+		return wi_err_set(err, WI_EUSAGE, "--smt=off: the machine (%s) has no SMT",
+				  (from ? from : c->w->topology)->source);
+	c->what_if = wi_topology_smt_off(from ? from : c->w->topology, err);
+	wi_topology_free(from);
+	return c->what_if != NULL;
+}
+
+/* The what-ifs: every model on the machine asked for, under the options asked for. */
+static bool add_what_ifs(struct simulate_cmd *c, const struct wi_sim_opts *base, struct wi_err *err)
+{
+	bool other = c->what_if || c->no_preemption;
+	struct wi_sim_opts like = *base;
+	const char *machine = c->smt_off ? ", SMT off" : c->machine ? ", other machine" : "";
+
+	like.topology = c->what_if;
+	like.no_wakeup_preemption = c->no_preemption;
+	c->first_what_if = c->nr_policies;
+	for (size_t i = other ? 0 : 1; i < c->nr_specs; i++) {
+		if (i && c->spec[i].ops == c->spec[0].ops && !strcmp(c->spec[i].params, c->spec[0].params))
+			continue; /* the baseline itself */
+		if (!add_policy(c, &c->spec[i], &like, err, "%s%s", machine,
+				c->no_preemption ? ", no wakeup preemption" : ""))
+			return false;
+	}
+	c->nr_what_ifs = c->nr_policies - c->first_what_if;
+	return true;
+}
+
+/* The same what-ifs with wakes from outside timed the other way, and without soft edges. */
+static bool add_sensitivity(struct simulate_cmd *c, struct wi_err *err)
+{
+	c->first_sensitivity = c->nr_policies;
+	for (size_t i = 0; i < c->nr_what_ifs && !c->no_sensitivity; i++) {
+		for (int k = 0; k < 3; k++) {
+			static const char *const name[] = { ", wakes from outside at recorded times",
+							    ", wakes from outside after recorded lengths",
+							    ", no soft order edges" };
+			struct wi_sim_opts like = c->opts[c->first_what_if + i];
+			struct wi_model_spec spec = { .ops = like.ops,
+						      .values = (int64_t *)(uintptr_t)like.values,
+						      .label = c->policy[c->first_what_if + i].label };
+
+			if (k == 2 && !c->w->nr_orders)
+				continue;
+			like.external = k == 0 ? WI_EXTERNAL_ABSOLUTE : k == 1 ? WI_EXTERNAL_RELATIVE : like.external;
+			like.no_orders |= k == 2;
+			if (!add_policy(c, &spec, &like, err, "%s", name[k]))
+				return false;
+		}
+	}
+	c->nr_sensitivity = c->nr_policies - c->first_sensitivity;
+	return true;
+}
+
+static bool add_policies(struct simulate_cmd *c, struct wi_err *err)
+{
+	struct wi_sim_opts base = {
+		.external = c->external, .balance = c->balance, .pick = c->pick, .commit_ns = UINT64_MAX
+	};
+	struct wi_sim_opts *o;
+
+	if (c->c.wanted.nr_smt_speeds) {
+		base.smt_speed_of = smt_speed_of;
+		base.smt_ctx = &c->c.wanted;
+	}
+	base.host_cpus = c->w->host_cpus;
+	if (!add_spec(c, "linux-auto", err))
+		return false;
+	for (size_t i = 0; i < c->c.r.wanted.nr_specs; i++)
+		if (!add_spec(c, c->c.r.specs[i], err))
+			return false;
+	if (!find_machine(c, err) || !add_policy(c, &c->spec[0], &base, err, "%s", ""))
+		return false;
+	o = add_policy(c, &c->spec[0], &base, err, ", resampled latencies");
+	if (!o)
+		return false;
+	o->noise = WI_NOISE_DRAWN;
+	return add_what_ifs(c, &base, err) && add_sensitivity(c, err);
+}
+
+/* ---- runs ---- */
+
+static bool run_all(struct simulate_cmd *c, struct wi_err *err)
+{
+	size_t nr = c->nr_policies * c->seeds;
+	struct wi_sim_job *job = calloc(nr, sizeof(*job));
+	bool ok;
+
+	if (!job)
+		return wi_err_nomem(err);
+	for (size_t i = 0; i < nr; i++) {
+		size_t p = i / c->seeds, seed = i % c->seeds;
+
+		job[i] = (struct wi_sim_job){ .workload = c->w,
+					      .opts = c->opts[p],
+					      .label = c->policy[p].label,
+					      .result = &c->policy[p].run[seed] };
+		job[i].opts.seed = c->c.r.wanted.seed + seed;
+	}
+	wi_progress_pass("simulating");
+	ok = wi_sim_jobs(job, nr, c->jobs, err);
+	wi_progress_end();
+	free(job);
+	return ok;
+}
+
+static void describe(struct simulate_cmd *c)
+{
+	uint64_t invalid = 0, undone = 0;
+
+	wi_workload_doubts(c->w, c->notes, sizeof(c->notes));
+	for (size_t p = 0; p < c->nr_policies; p++)
+		for (uint32_t i = 0; i < c->policy[p].nr_runs; i++) {
+			invalid += c->policy[p].run[i].invalid;
+			undone += c->policy[p].run[i].tasks_undone;
+		}
+	if (undone)
+		note(c,
+		     "%llu tasks of all runs did not come to the end of their tapes: they wait for wakes that never "
+		     "came\n",
+		     (unsigned long long)undone);
+	if (invalid)
+		note(c, "%llu answers of models were illegal and replaced by the kernel's fallback\n",
+		     (unsigned long long)invalid);
+	if (c->what_if)
+		note(c, "in a guest on a shared host what-ifs that change the number of busy CPUs are unreliable (see "
+			"--host-cpus)\n");
+	if (c->w->kernel >= WI_KERNEL(6, 6))
+		note(c, "EEVDF (kernels from 6.6) is simulated, but has not been measured against recordings as CFS "
+			"has\n");
+}
+
+static bool simulate(struct simulate_cmd *c, struct wi_err *err)
+{
+	if (!add_policies(c, err) || !run_all(c, err))
+		return false;
+	for (size_t p = 0; p < c->nr_policies; p++)
+		if (!wi_sim_policy_summarise(&c->policy[p], p > 1 ? &c->policy[0] : NULL))
+			return wi_err_nomem(err);
+	wi_self_replay(&c->recorded, c->w->window_ns, &c->policy[0], &c->policy[1], &c->self);
+	describe(c);
+	return true;
+}
+
+static void json_members(struct wi_json *j, const void *ctx)
+{
+	wi_simulate_json(j, ctx);
+}
+
+static bool print(FILE *out, const struct wi_report *rep, const void *ctx, struct wi_err *err)
+{
+	const struct simulate_cmd *c = ctx;
+	struct wi_report with = *rep;
+	struct wi_simulate_report r = { .workload = c->w,
+					.self = &c->self,
+					.policy = c->policy,
+					.nr_policies = c->nr_policies,
+					.first_what_if = c->first_what_if,
+					.nr_what_ifs = c->nr_what_ifs,
+					.first_sensitivity = c->first_sensitivity,
+					.nr_sensitivity = c->nr_sensitivity,
+					.recorded = &c->recorded,
+					.notes = c->notes,
+					.nr_seeds = c->seeds,
+					.verbose = rep->verbose,
+					.idle_tables = c->idle_tables };
+
+	switch (c->c.r.o.format) {
+	case WI_FORMAT_JSON:
+		with.members = json_members;
+		with.members_ctx = &r;
+		return wi_report_json(out, &with, 0, err);
+	case WI_FORMAT_CSV:
+		wi_simulate_csv(out, &r);
+		return true;
+	default:
+		wi_cmd_headline(out, rep);
+		return wi_simulate_text(out, &r, err);
+	}
+}
+
+static void fini(struct simulate_cmd *c)
+{
+	for (size_t i = 0; i < c->nr_policies; i++)
+		wi_sim_policy_fini(&c->policy[i]);
+	free(c->policy);
+	free(c->opts);
+	for (size_t i = 0; i < c->nr_specs; i++)
+		wi_model_spec_fini(&c->spec[i]);
+	wi_tally_recorded_free(c->tally);
+	wi_tally_result_fini(&c->recorded);
+	wi_topology_free(c->what_if);
+	wi_workload_free(c->w);
+}
+
+int wi_cmd_simulate(int argc, char **argv)
+{
+	const struct argp argp = {
+		own_options,
+		own_key,
+		"[FILE]",
+		"Runs the recorded workload again on a simulated machine, under the recording's own kernel "
+		"(self-replay: how well "
+		"that reproduces the trace) and under other policies: their choices change what follows.\v"
+		"A difference that is smaller than the error of the self-replay is marked. doc/simulate.md says what "
+		"each number means.",
+		children,
+		NULL,
+		NULL
+	};
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct simulate_cmd c = { .seeds = 5, .jobs = cpus > 0 && cpus < 1024 ? (uint32_t)cpus : 1 };
+	struct wi_err err = { 0 };
+	int status;
+
+	wi_opts_parse(&argp, argc, argv, &c.c.r.o);
+	if (read_trace(&c, &err) && simulate(&c, &err))
+		wi_session_print(&c.s, print, &c, &err);
+	fini(&c);
+	status = wi_session_end(&c.s, &err);
+	wi_opts_fini(&c.c.r.o);
+	return status;
+}
