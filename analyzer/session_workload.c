@@ -41,7 +41,7 @@ static void decided(void *ctx, const struct wi_replay_decision *d)
 {
 	struct pass *p = ctx;
 
-	if (d->asked->wake_flags_known & WAKEIF_WF_SYNC)
+	if (d->asked->class_ == WAKEIF_SELECT)
 		wi_extract_sync(p->extract, d->w, d->asked->wake_flags & WAKEIF_WF_SYNC);
 }
 

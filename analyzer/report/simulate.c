@@ -319,6 +319,11 @@ static void json_conservation(struct wi_json *j, const struct wi_sim_policy *p)
 		wi_json_u64(j, "wakings", r->tally.wakings);
 		wi_json_u64(j, "oncpu", r->tally.oncpu);
 		wi_json_u64(j, "invalid", r->invalid);
+		wi_json_u64(j, "balance_moves", r->balance_moves);
+		wi_json_u64(j, "newidle_moves", r->newidle_moves);
+		wi_json_u64(j, "active_moves", r->active_moves);
+		wi_json_u64(j, "latencies_own", r->noise_own);
+		wi_json_u64(j, "latencies_drawn", r->noise_drawn);
 		wi_json_end_object(j);
 	}
 	wi_json_end_array(j);

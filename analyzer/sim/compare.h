@@ -14,7 +14,7 @@
  */
 #define WI_SIM_METRICS(X)                                                                                              \
 	X(UTIL, "util", "utilisation", PERCENT, 0.01, false)                                                           \
-	X(CORUN, "corun", "co-run of busy time", PERCENT, 0.015, true)                                                 \
+	X(CORUN, "corun", "co-run of SMT siblings", PERCENT, 0.015, true)                                                 \
 	X(STAY, "stay", "stays on prev_cpu", PERCENT, 0.01, true)                                                      \
 	X(MIGRATIONS, "migrations", "migrations per waking", NUMBER, 0.02, false)                                      \
 	X(MIGRATIONS_PER_S, "migrations_per_s", "migrations per s", NUMBER, 0, false)                                  \

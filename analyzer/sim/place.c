@@ -87,6 +87,23 @@ static uint32_t ask(struct sim *s, struct sim_task *t, struct wakeif_wakeup *w)
 	return first_allowed(s, t, t->cpu);
 }
 
+/* A task that executes a new program is placed as if it were not there. */
+static uint32_t ask_exec(struct sim *s, struct sim_task *t, struct wakeif_wakeup *w)
+{
+	struct wakeif_cpu *v = &s->view_cpu[t->cpu], was = *v;
+	bool was_idle = wi_mask_test(s->idle, t->cpu);
+	uint32_t cpu;
+
+	v->nr_running--;
+	v->nr_cfs--;
+	v->nr_sched_idle -= t->e.policy == WAKEIF_POLICY_IDLE;
+	write_bit(s->idle, t->cpu, !v->nr_running && !s->cpu[t->cpu].pending);
+	cpu = ask(s, t, w);
+	*v = was;
+	write_bit(s->idle, t->cpu, was_idle);
+	return cpu;
+}
+
 uint32_t s_place(struct sim *s, struct sim_task *t, uint32_t flags, enum wakeif_class *class_)
 {
 	const struct sim_task *waker = t->waker != NONE ? &s->task[t->waker] : NULL;
@@ -129,5 +146,5 @@ uint32_t s_place(struct sim *s, struct sim_task *t, uint32_t flags, enum wakeif_
 		return first_allowed(s, t, t->cpu);
 	if (s_is_rt(t))
 		return place_rt(s, t);
-	return ask(s, t, &w);
+	return *class_ == WAKEIF_EXEC ? ask_exec(s, t, &w) : ask(s, t, &w);
 }

@@ -463,7 +463,7 @@ double wi_tally_util(const struct wi_tally_result *r)
 
 double wi_tally_corun(const struct wi_tally_result *r)
 {
-	return share(r->corun_ns, r->busy_ns);
+	return share(r->corun_ns, r->cpu_ns - r->unknown_ns);
 }
 
 double wi_tally_stay(const struct wi_tally_result *r)

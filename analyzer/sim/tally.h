@@ -74,7 +74,7 @@ bool wi_tally_result_read(struct wi_tally_result *r, FILE *from);
 
 /* Share, percentiles and distances; NAN where there is nothing to divide by. */
 double wi_tally_util(const struct wi_tally_result *r);	/* busy / (cpu - unknown) */
-double wi_tally_corun(const struct wi_tally_result *r); /* corun / busy */
+double wi_tally_corun(const struct wi_tally_result *r); /* of the same: share of CPU time */
 double wi_tally_stay(const struct wi_tally_result *r);
 double wi_tally_migrations(const struct wi_tally_result *r); /* per waking */
 double wi_tally_migrations_per_s(const struct wi_tally_result *r);

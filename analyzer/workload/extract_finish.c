@@ -121,6 +121,8 @@ static void count_class(struct finish *f, const struct wake *k)
 		      k->context != WAKEIF_CTX_IDLE;
 	if (internal(f, k)) {
 		n->internal++;
+		n->sync += !!(k->noise.flags & WI_WAKE_SYNC);
+		n->sync_unknown += !(k->noise.flags & WI_WAKE_SYNC_KNOWN);
 		n->softirq += k->context == WAKEIF_CTX_SOFTIRQ;
 	} else {
 		n->external++;
@@ -158,6 +160,9 @@ static int by_ns(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Fewer wakes than that say nothing of how long a task is on its way out; so rare, the case need not be modelled. */
+#define MIN_ONCPU 10
+
 /* How long before its switch-out a task is committed to sleep: the median where a wake came in between. */
 static void find_commit(struct finish *f)
 {
@@ -175,7 +180,7 @@ static void find_commit(struct finish *f)
 			ns[nr++] = k->oncpu_ns;
 	}
 	qsort(ns, nr, sizeof(*ns), by_ns);
-	f->x->facts.commit_ns = nr ? ns[nr / 2] : 0;
+	f->x->facts.commit_ns = nr >= MIN_ONCPU ? ns[nr / 2] : 0;
 	free(ns);
 }
 

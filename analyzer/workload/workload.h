@@ -145,6 +145,8 @@ struct wi_work_task {
 	X(oncpu, "oncpu", "wakeups of a task that was being switched out")                                             \
 	X(onrq, "onrq", "wakeups of a task that had not left its run queue: not on the tapes")                         \
 	X(unknown, "unknown", "wakeups by a task that is not known: taken as external")                                \
+	X(sync, "sync", "of those by a task: with WF_SYNC, recorded or learned")                                       \
+	X(sync_unknown, "sync_unknown", "of those by a task: it is not known whether with WF_SYNC")                    \
 	X(orders, "orders", "soft order edges")                                                                        \
 	X(forks, "forks", "tasks born of a known parent")                                                              \
 	X(births, "births", "tasks that appear otherwise")                                                             \
