@@ -79,15 +79,14 @@ static struct line rule_line(const struct wi_validate_results *v, int rule)
 			      v->by_rule[rule].tagged_agree };
 }
 
-static bool print_agreement(FILE *out, const struct wi_validate_report *p, struct wi_err *err)
+static bool print_agreement(FILE *out, const struct wi_validate_results *v, const char *model, const char *sync, struct wi_err *err)
 {
 	static const struct wi_column columns[] = { { "", true, false },	    { "decided", false, false },  { "share", false, false },  { "agree", false, false },
 						    { "tagged", false, false }, { "untagged agree", false, false }, { "tagged agree", false, false } };
-	const struct wi_validate_results *v = p->v;
 	struct wi_table *t = wi_table_new(columns, NR(columns));
 	char share[WI_FMT_LEN];
 
-	fprintf(out, "\nAgreement of %s with the kernel, exact CPU, WF_SYNC %s (it is as recorded in %s)\n", p->model, p->sync,
+	fprintf(out, "\nAgreement of %s with the kernel, exact CPU, WF_SYNC %s (it is as recorded in %s)\n", model, sync,
 		wi_fmt_share(share, sizeof(share), v->sync_right, v->decided));
 	add_line(t, &(struct line){ "all", v->decided, v->agree, v->tagged, v->tagged_agree }, v->decided, v->has_tags);
 	add_line(t, &(struct line){ "waker stalled", v->stalled, v->stalled_agree, v->stalled_tagged, v->stalled_tagged_agree }, v->decided, v->has_tags);
@@ -149,14 +148,19 @@ static void print_logic(FILE *out, const struct wi_logic_results *l)
 				wi_logic_reason_meaning((enum wi_logic_reason)r));
 }
 
+bool wi_validate_text_tables(FILE *out, const struct wi_validate_results *v, const char *model, const char *sync, struct wi_err *err)
+{
+	if (!print_forms(out, v, err) || !print_agreement(out, v, model, sync, err) || !print_classes(out, v, err))
+		return false;
+	if (v->has_logic)
+		print_logic(out, &v->logic);
+	return true;
+}
+
 bool wi_validate_text(FILE *out, const struct wi_validate_report *p, struct wi_err *err)
 {
 	print_head(out, p);
-	if (!print_forms(out, p->v, err) || !print_agreement(out, p, err) || !print_classes(out, p->v, err))
-		return false;
-	if (p->v->has_logic)
-		print_logic(out, &p->v->logic);
-	return true;
+	return wi_validate_text_tables(out, p->v, p->model, p->sync, err);
 }
 
 /* ---- JSON ---- */
@@ -219,13 +223,11 @@ static void json_classes(struct wi_json *j, const struct wi_validate_results *v)
 	wi_json_end_object(j);
 }
 
-void wi_validate_json(struct wi_json *j, const struct wi_validate_report *p)
+void wi_validate_json_object(struct wi_json *j, const struct wi_validate_results *v, const char *model, const char *sync)
 {
-	const struct wi_validate_results *v = p->v;
-
 	wi_json_object(j, "validate");
-	wi_json_string(j, "model", p->model);
-	wi_json_string(j, "sync", p->sync);
+	wi_json_string(j, "model", model);
+	wi_json_string(j, "sync", sync);
 	json_line(j, &(struct line){ "", v->decided, v->agree, v->tagged, v->tagged_agree }, v->has_tags);
 	if (v->has_tags)
 		wi_json_u64(j, "in_reachable_set", v->in_set);
@@ -273,10 +275,26 @@ void wi_validate_json(struct wi_json *j, const struct wi_validate_report *p)
 	wi_json_end_object(j);
 }
 
+void wi_validate_json(struct wi_json *j, const struct wi_validate_report *p)
+{
+	wi_validate_json_object(j, p->v, p->model, p->sync);
+}
+
 /* ---- CSV ---- */
 
-static void csv_line(struct wi_csv *c, const char *group, const struct line *l, bool tags)
+struct csv {
+	struct wi_csv *c;
+	const char *recording, *kernel; /* NULL: no such fields */
+};
+
+static void csv_line(const struct csv *o, const char *group, const struct line *l, bool tags)
 {
+	struct wi_csv *c = o->c;
+
+	if (o->recording) {
+		wi_csv_text(c, o->recording);
+		wi_csv_text(c, o->kernel);
+	}
 	wi_csv_text(c, group);
 	wi_csv_text(c, l->name);
 	wi_csv_u64(c, l->cases);
@@ -291,13 +309,11 @@ static void csv_line(struct wi_csv *c, const char *group, const struct line *l, 
 	wi_csv_end(c);
 }
 
-void wi_validate_csv(FILE *out, const struct wi_validate_report *p)
+void wi_validate_csv_lines(struct wi_csv *to, const struct wi_validate_results *v, const char *model, const char *recording, const char *kernel)
 {
-	const struct wi_validate_results *v = p->v;
-	struct wi_csv c = { out, false };
+	const struct csv c = { to, recording, kernel };
 
-	wi_csv_header(&c, "group,name,cases,agree,tagged,tagged_agree");
-	csv_line(&c, "all", &(struct line){ p->model, v->decided, v->agree, v->tagged, v->tagged_agree }, v->has_tags);
+	csv_line(&c, "all", &(struct line){ model, v->decided, v->agree, v->tagged, v->tagged_agree }, v->has_tags);
 	csv_line(&c, "all", &(struct line){ "stalled", v->stalled, v->stalled_agree, v->stalled_tagged, v->stalled_tagged_agree }, v->has_tags);
 	for (int m = WI_SYNC_RECORDED; m < WI_NR_SYNC_MODES; m++)
 		csv_line(&c, "sync", &(struct line){ wi_sync_mode_name((enum wi_sync_mode)m), v->decided, v->sync_agree[m], 0, 0 }, false);
@@ -316,4 +332,12 @@ void wi_validate_csv(FILE *out, const struct wi_validate_report *p)
 	csv_line(&c, "logic", &(struct line){ "wake_wide", v->logic.wide_known, v->logic.wide_ok, 0, 0 }, false);
 	csv_line(&c, "logic", &(struct line){ "fork", v->logic.fork, v->logic.fork_ok, 0, 0 }, false);
 	csv_line(&c, "logic", &(struct line){ "exec", v->logic.exec, v->logic.exec_ok, 0, 0 }, false);
+}
+
+void wi_validate_csv(FILE *out, const struct wi_validate_report *p)
+{
+	struct wi_csv c = { out, false };
+
+	wi_csv_header(&c, WI_VALIDATE_CSV_COLUMNS);
+	wi_validate_csv_lines(&c, p->v, p->model, NULL, NULL);
 }

@@ -17,4 +17,11 @@ bool wi_validate_text(FILE *out, const struct wi_validate_report *p, struct wi_e
 void wi_validate_json(struct wi_json *j, const struct wi_validate_report *p); /* member .validate of the open object */
 void wi_validate_csv(FILE *out, const struct wi_validate_report *p);	      /* one line a figure: group, name, cases, agree, tagged, tagged_agree */
 
+/* Their parts, for results that are of several recordings. */
+bool wi_validate_text_tables(FILE *out, const struct wi_validate_results *v, const char *model, const char *sync, struct wi_err *err);
+void wi_validate_json_object(struct wi_json *j, const struct wi_validate_results *v, const char *model, const char *sync);
+#define WI_VALIDATE_CSV_COLUMNS "group,name,cases,agree,tagged,tagged_agree"
+/* recording and kernel: two fields in front of each line; NULL: without them. */
+void wi_validate_csv_lines(struct wi_csv *c, const struct wi_validate_results *v, const char *model, const char *recording, const char *kernel);
+
 #endif

@@ -8,6 +8,7 @@ more than 0.3 points. The corpus is found through WAKEIF_SHARED.
 import json
 import os
 import re
+import shutil
 import sys
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -148,6 +149,79 @@ class Samples(cli.Cli):
         self.assertEqual(v["sync_agree"]["flag_right"], v["decided"])
 
 
+POLICIES = os.path.join(cli.SAMPLES, "smt8-policies-6.12.dat")
+
+
+class Several(cli.Cli):
+    """More than one recording: each as alone, and their sums by kernel."""
+
+    def alone(self, *args):
+        return json.loads(self.ok("validate", "--json", *args))["validate"]
+
+    def together(self, *args):
+        return json.loads(self.ok("validate", "--json", *args))
+
+    def assertSum(self, total, parts):
+        """Every count of total is the sum of that of parts."""
+        for key, value in total.items():
+            if isinstance(value, dict):
+                self.assertSum(value, [p[key] for p in parts if key in p])
+            elif isinstance(value, int):
+                self.assertEqual(value, sum(p.get(key, 0) for p in parts), key)
+            elif isinstance(value, float):
+                self.assertTrue(key.endswith("_share"), key)
+
+    def test_by_kernel(self):
+        alone = [self.alone(cli.NUMA), self.alone(POLICIES)]
+        d = self.together(POLICIES, cli.NUMA, cli.NUMA)
+        self.assertEqual([(r["file"], r["kernel"]) for r in d["recordings"]], [(POLICIES, "6.12"), (cli.NUMA, "6.1"), (cli.NUMA, "6.1")])
+        self.assertEqual([r["validate"] for r in d["recordings"]], [alone[1], alone[0], alone[0]])
+        self.assertEqual([(p["kernel"], p["recordings"], p["validate"]["model"]) for p in d["pooled"]],
+                         [("6.1", 2, "linux-6.1"), ("6.12", 1, "linux-6.12"), ("all", 3, "the model of each one's kernel")])
+        for pool, parts in zip(d["pooled"], ([alone[0]] * 2, [alone[1]], [alone[0], alone[0], alone[1]])):
+            self.assertSum(pool["validate"], parts)
+        self.assertEqual(d["pooled"][1]["validate"], alone[1])
+
+    def test_one_kernel(self):
+        d = self.together(cli.NUMA, cli.NUMA, "-m", "prev")
+        self.assertEqual([(p["kernel"], p["recordings"], p["validate"]["model"]) for p in d["pooled"]], [("6.1", 2, "prev")])
+
+    def test_text_and_csv(self):
+        text = self.ok("validate", cli.NUMA, POLICIES)
+        self.assertRegex(text, r"(?m)^  sum of 1 +6\.1 +1734 ")
+        self.assertRegex(text, r"(?m)^  sum of 2 +all +2553 ")
+        self.assertEqual(re.findall(r"(?m)^== (.*):", text), ["Kernel 6.1, 1 of 2 recordings", "Kernel 6.12, 1 of 2 recordings"])
+        rows = [line.split(",") for line in self.ok("validate", "--csv", cli.NUMA, POLICIES).splitlines()]
+        self.assertEqual(rows[0][:4], ["recording", "kernel", "group", "name"])
+        decided = {(r[0], r[1]): int(r[4]) for r in rows[1:] if r[2] == "all" and r[3] != "stalled"}
+        self.assertEqual(decided, {(cli.NUMA, "6.1"): 1734, (POLICIES, "6.12"): 819, ("", "6.1"): 1734, ("", "6.12"): 819, ("", "all"): 2553})
+
+    def test_folder(self):
+        """What a folder holds is found, and counts as if it had been named."""
+        folder = self.path("recording")
+        os.mkdir(folder)
+        for name, there in (("dat", "trace.dat"), ("decisions.tsv.zst", "decisions.tsv.zst"), ("nodecision.tsv.zst", "nodecision.tsv.zst"),
+                            ("topology.tar.gz", "topology.tar.gz"), ("tasks", "tasks.during")):
+            shutil.copy(os.path.join(cli.SAMPLES, "numa16-mix." + name), os.path.join(folder, there))
+        self.assertEqual(self.alone(folder), self.alone(cli.NUMA))
+        self.assertEqual(self.together(folder, POLICIES)["recordings"][0]["validate"], self.alone(cli.NUMA))
+
+    def test_truths_in_order(self):
+        truths = [os.path.join(cli.SAMPLES, n + ".decisions.tsv.zst") for n in ("numa16-mix", "smt8-policies-6.12")]
+        d = self.together(cli.NUMA, POLICIES, "--truth", truths[0], "--truth", truths[1])
+        self.assertEqual([r["validate"]["decided"] for r in d["recordings"]], [1734, 819])
+        self.assertIn("--truth: 1 of them for 2 traces", self.fails(2, "validate", cli.NUMA, POLICIES, "--truth", truths[0]))
+        self.assertIn("--truth: 2 of them for 1 traces", self.fails(2, "validate", cli.NUMA, "--truth", truths[0], "--truth", truths[1]))
+
+    def test_refusals(self):
+        truth = os.path.join(cli.SAMPLES, "numa16-mix.decisions.tsv.zst")
+        self.assertIn("none is beside " + cli.SCHBENCH, self.fails(2, "validate", cli.NUMA, cli.SCHBENCH))
+        for option in ("--tasks", "--nodecision"):
+            self.assertIn(option + ": belongs to one recording, and there are 2", self.fails(2, "validate", cli.NUMA, POLICIES, option, "none"))
+        self.assertIn("one trace at a time", self.fails(2, "validate", "-i", cli.NUMA, POLICIES))
+        self.assertIn("none.dat", self.fails(1, "validate", cli.NUMA, "none.dat", "--truth", truth, "--truth", truth))
+
+
 COLUMNS = "ts_ns\twaking_ts_ns\tcpu\tpid\tprev\twf\tret\n"
 
 
@@ -167,7 +241,7 @@ class Refusals(cli.Cli):
     def test_wrong_file(self):
         self.assertIn("holds no probe event strf", self.refused(3, "validate", cli.NUMA, "--truth", cli.SCHBENCH))
         self.assertIn("none.tsv", self.refused(1, "validate", cli.NUMA, "--truth", "none.tsv"))
-        self.assertIn("--truth FILE is needed", self.fails(2, "validate", cli.NUMA))
+        self.assertIn("--truth FILE is needed", self.fails(2, "validate", cli.SCHBENCH))
 
     def test_nothing_in_common(self):
         """A truth of another time: nothing is counted as agreement."""
