@@ -276,7 +276,8 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
 		s_enqueue(s, ev->id);
 		break;
 	case EV_TIMER:
-		s_timer(s, ev->id);
+		if (s->task[ev->id].timer_gen == ev->gen)
+			s_timer_expires(s, ev->id);
 		break;
 	case EV_BIRTH: {
 		static const struct wi_wake_noise unknown = { WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, 0,
@@ -377,6 +378,10 @@ bool wi_sim_run(const struct wi_workload *w, const struct wi_sim_opts *opts, str
 		goto out;
 	begin_cpus(&s);
 	begin_masks(&s);
+	if (!s_timers_begin(&s)) {
+		wi_err_nomem(err);
+		goto out;
+	}
 	begin_tasks(&s);
 	loop(&s);
 	ok = finish(&s, err);

@@ -5,6 +5,7 @@
  *	machine.c	begin, main loop, end
  *	run.c		who runs on a CPU: schedule, account, the operations of tapes
  *	wake.c		a wakeup: waking, decision, enqueue, preemption check
+ *	timers.c	sleeping tasks whose timers may go off with other interrupts
  *	place.c		what a model sees and answers; placement without a model
  *	events.c	what is due when; draws
  *	balance.c	tasks that wait are taken elsewhere
@@ -49,6 +50,10 @@ struct sim_task {
 	uint32_t nr_blocks;			   /* reached */
 	uint32_t order_waiters, next_order_waiter; /* tasks that wait for nr_blocks; list */
 	uint64_t block_ns, ran_until_ns, rr_ns;
+	uint64_t due_ns;		     /* when its sleeps can end at the earliest; 0: not known */
+	uint32_t next_sleeper, prev_sleeper; /* on its CPU */
+	uint32_t timer_gen;		     /* of the timer event */
+	bool timed;			     /* among the CPU's sleepers */
 	/* the wakeup under way */
 	struct wi_wake_noise noise;
 	uint64_t waking_ns;
@@ -70,6 +75,7 @@ struct sim_cpu {
 	bool online;
 	uint32_t pending;
 	uint32_t core, busy_core; /* core's number */
+	uint32_t sleepers; /* tasks whose timers may go off early, list */
 	uint64_t next_balance_ns;
 	uint32_t failed_balances;
 };
@@ -150,6 +156,13 @@ void s_dequeue(struct sim *s, uint32_t task);
 void s_check_preempt(struct sim *s, uint32_t task);
 void s_wake_oncpu(struct sim *s, uint32_t task); /* it has left its CPU, and its wake came before that */
 
+/* timers.c */
+bool s_timers_begin(struct sim *s); /* false: out of memory */
+void s_timer_set(struct sim *s, struct sim_task *t, const struct wi_work_sleep *e);
+void s_timer_clear(struct sim *s, struct sim_task *t);
+void s_timer_expires(struct sim *s, uint32_t task);
+void s_timers_due(struct sim *s, uint32_t cpu); /* an interrupt has reached a CPU that idled */
+
 /* place.c */
 void s_view_cpu(struct sim *s, uint32_t cpu); /* after anything changed there */
 uint32_t s_place(struct sim *s, struct sim_task *t, uint32_t flags, enum wakeif_class *class_);
@@ -171,6 +184,12 @@ void s_sink_fork(struct sim *s, const struct sim_task *parent, const struct sim_
 static inline uint32_t s_number(const struct sim *s, const struct sim_task *t)
 {
 	return (uint32_t)(t - s->task);
+}
+
+/* Idle, and nothing on its way has woken it yet. */
+static inline bool s_sleeps(const struct sim *s, uint32_t cpu)
+{
+	return s->cpu[cpu].curr == NONE && !s->cpu[cpu].resched;
 }
 
 static inline bool s_is_rt(const struct sim_task *t)

@@ -195,6 +195,7 @@ static void finish_switch(struct sim *s, uint32_t cpu, uint32_t prev, bool prev_
 			uint64_t idle_ns = s->now_ns - c->idle_since_ns;
 
 			c->avg_idle_ns += (uint64_t)(((int64_t)idle_ns - (int64_t)c->avg_idle_ns) / 8);
+			s_timers_due(s, cpu);
 		}
 		c->idle_since_ns = s->now_ns;
 	}
@@ -293,7 +294,8 @@ static void sleep_external(struct sim *s, struct sim_task *t, uint32_t nr)
 		return; /* nothing ever woke it */
 	if (absolute(s, t))
 		at_ns = e->wake_ns > s->now_ns ? e->wake_ns : s->now_ns;
-	s_push(s, at_ns, EV_TIMER, s_number(s, t), 0);
+	s_push(s, at_ns, EV_TIMER, s_number(s, t), ++t->timer_gen);
+	s_timer_set(s, t, e);
 }
 
 /* true: it goes on running. */
@@ -482,7 +484,7 @@ void s_block_first(struct sim *s, uint32_t task)
 	else if (s->counter[op->target].stored) {
 		s->counter[op->target].stored--;
 		sleep_on(s, t, WI_OP_BLOCK, op->target);
-		s_push(s, s->now_ns, EV_TIMER, task, 0);
+		s_push(s, s->now_ns, EV_TIMER, task, ++t->timer_gen);
 	} else {
 		sleep_on(s, t, WI_OP_BLOCK, op->target);
 	}

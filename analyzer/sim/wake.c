@@ -27,6 +27,8 @@ void s_timer(struct sim *s, uint32_t task)
 	const struct wi_work_sleep *e = t->wait_kind == WI_OP_SLEEP ? &s->w->sleep[t->waits_for] : NULL;
 	uint32_t cpu = t->cpu;
 
+	t->timer_gen++;
+	s_timer_clear(s, t);
 	if (e && !e->on_own_cpu && e->waker_cpu < s->topo->nr_cpus && s->cpu[e->waker_cpu].online)
 		cpu = e->waker_cpu;
 	if (e) {
@@ -127,6 +129,8 @@ void s_check_preempt(struct sim *s, uint32_t task)
 	if (t->kind & WI_WAKE_REMOTE)
 		wi_tally_ipi(s->tally, s->now_ns);
 	s_push(s, s->now_ns + s_start_ns(s, t, curr != NULL), EV_SWITCH, t->cpu, c->switch_gen);
+	if (!curr)
+		s_timers_due(s, t->cpu);
 }
 
 void s_enqueue(struct sim *s, uint32_t task)
