@@ -568,6 +568,18 @@ static void exec(void *ctx, uint64_t now_ns, const struct wi_task *task)
 	wi_extract_put(x, x_task(x, i), (struct wi_op){ .kind = WI_OP_EXEC });
 }
 
+static void renamed(void *ctx, uint64_t now_ns, const struct wi_task *task)
+{
+	struct wi_extract *x = ctx;
+	uint32_t i = reach(x, now_ns) ? task_of(x, task->slot) : NONE;
+
+	if (i == NONE)
+		return;
+	if (x->opt.smt_speed_of && x_task(x, i)->state == X_RUNNING)
+		count_work(x, x_task(x, i)->cpu); /* its speed may go by its name */
+	x_task(x, i)->comm = task->comm;
+}
+
 static void gone(void *ctx, uint64_t now_ns, const struct wi_task *task)
 {
 	struct wi_extract *x = ctx;
@@ -616,6 +628,7 @@ struct wi_extract *wi_extract_new(const struct wi_extract_opts *opts, struct wi_
 						.decision = decided,
 						.wakeup_closed = closed,
 						.exec = exec,
+						.renamed = renamed,
 						.happened = happened,
 						.task_gone = gone };
 	return x;

@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""wakeif workload and simulate: what the tapes explain, that work is conserved, that runs repeat, what is refused."""
+import csv
+import io
+import json
+import os
+import unittest
+
+from cli import NUMA, SAMPLES, SCHBENCH, SHARED, Cli
+
+HACKBENCH = os.path.join(SAMPLES, "nosmt4-hackbench.dat")
+FORKS = os.path.join(SAMPLES, "smt8-forks.dat.gz")
+NEW = os.path.join(SAMPLES, "smt8-policies-6.12.dat")
+LOST = os.path.join(SAMPLES, "smt8-lost.dat")
+WHOLE = [HACKBENCH, NUMA, SCHBENCH, FORKS, NEW]
+CORPUS = os.path.join(SHARED, "corpus")
+ALONE = ["--smt-speed", "1"]  # the guests' siblings share nothing
+
+
+class Workload(Cli):
+    def facts(self, *args):
+        return json.loads(self.ok("workload", "--json", "-q", *args))["workload"]
+
+    def check(self, *args):
+        w = self.facts(*ALONE, *args)
+        self.assertEqual(w["busy_ns"], w["tape_ns"])
+        self.assertEqual(w["internal"] + w["external"], w["wakes"])
+        self.assertLessEqual(w["implied"] * 100, w["switches_in"])
+        self.assertLessEqual(w["bytes"], 32 * w["events"])
+        return w
+
+    def test_samples(self):
+        for path in WHOLE:
+            with self.subTest(path=os.path.basename(path)):
+                w, report = self.check(path), self.json("-q", path)
+                self.assertGreater(w["internal"], 0)
+                self.assertEqual(w["exits"] > 0, True)
+                self.assertEqual(w["events"], sum(report["events"].values()))
+
+    def test_corpus(self):
+        if not os.path.isdir(CORPUS):
+            self.skipTest("no recordings")
+        for name in sorted(os.listdir(CORPUS)):
+            path = os.path.join(CORPUS, name, "trace.dat")
+            if os.path.exists(path):
+                with self.subTest(name=name):
+                    self.check("--topology", os.path.join(CORPUS, name, "topology.tar.gz"), path)
+
+    def test_smt_speed(self):
+        full, half = self.facts(*ALONE, SCHBENCH), self.facts("--smt-speed", "0.5", SCHBENCH)
+        self.assertEqual({k: v for k, v in full.items()}, {k: v for k, v in half.items()})  # facts are of the recording
+        verbose = lambda *a: self.ok("workload", "-v", "-q", *a, SCHBENCH)
+        self.assertNotEqual(verbose(*ALONE), verbose("--smt-speed", "0.5"))  # work is not
+        self.assertEqual(verbose("--smt-speed", "0.5,*=1"), verbose(*ALONE))
+
+    def test_edges(self):
+        group, strict, any_ = (self.facts("--edge", e, HACKBENCH) for e in ("group", "strict", "any"))
+        self.assertLess(any_["counters"], group["counters"])
+        self.assertLess(group["counters"], strict["counters"])
+        self.assertGreater(group["orders"], 0)
+        self.assertEqual(self.facts("--no-orders", HACKBENCH)["orders"], 0)
+        self.assertEqual(self.facts("--softirq", "external", NUMA)["softirq"], 0)
+
+    def test_usage(self):
+        for args in (["--edge", "both"], ["--smt-speed", "0.4"], ["--smt-speed", "x"], ["--smt-speed", "1.1"], ["--host-cpus", "0"], ["--softirq", "own"],
+                     ["--csv"], ["--sync", "maybe"]):
+            self.fails(2, "workload", *args, SCHBENCH)
+
+
+class Simulate(Cli):
+    def simulate(self, *args):
+        return json.loads(self.ok("simulate", "--json", "-q", *ALONE, *args))["simulate"]
+
+    def test_work_is_conserved(self):
+        for path in WHOLE:
+            with self.subTest(path=os.path.basename(path)):
+                d = self.simulate("--seeds", "2", "-m", "prev", "-m", "idle-core-first", "--no-sensitivity", path)
+                self.assertEqual(len(d["policies"]), 4)
+                for p in d["policies"]:
+                    for run in p["runs"]:
+                        self.assertEqual(run["ran_ns"], run["tape_ns"], p["name"])
+                        self.assertEqual(run["tasks_undone"], 0, p["name"])
+                        self.assertEqual(run["invalid"], 0, p["name"])
+
+    def test_runs_repeat(self):
+        args = ["simulate", "-q", "--seeds", "3", "-m", "prev", *ALONE, HACKBENCH]
+        one = self.ok(*args, "--json", "--jobs", "1")
+        self.assertEqual(self.ok(*args, "--json", "--jobs", "3"), one)
+        self.assertNotEqual(self.ok(*args, "--json", "--seed", "99"), one)
+
+    def test_self_replay(self):
+        """The recording's own kernel reproduces it; another policy does not."""
+        d = self.simulate("-m", "prev", "--no-sensitivity", SCHBENCH)
+        s = d["self_replay"]
+        self.assertLess(s["ks"], 0.15)
+        self.assertLess(s["ks"], s["ks_resampled"])
+        self.assertLess(s["util_err"], 0.08)
+        prev = d["policies"][2]
+        self.assertEqual(prev["stay"]["mean"], 1)
+        self.assertEqual(prev["name"], "prev")
+        self.assertGreater(prev["difference"]["stay"]["mean"], s["stay_err"])
+        self.assertNotIn("stay", prev["difference"]["within_model_error"])
+
+    def test_what_ifs(self):
+        d = self.simulate("--smt", "off", "--seeds", "2", SCHBENCH)
+        off = d["policies"][2]
+        self.assertIn("SMT off", off["name"])
+        self.assertEqual(off["corun"]["mean"], 0)
+        self.assertGreater(off["util"]["mean"], d["policies"][0]["util"]["mean"] * 1.5)
+        self.assertEqual(len(d["policies"]), 2 + 1 + 2)  # and wakes from outside timed both ways; it has no soft edges
+        self.fails(2, "simulate", "--smt", "off", HACKBENCH)  # it has none
+        big = self.simulate("--machine", "pack:1 l3:1 core:16 pu:1", "--seeds", "2", "--no-sensitivity", HACKBENCH)["policies"]
+        self.assertLess(big[2]["p99_ns"]["mean"], big[0]["p99_ns"]["mean"])
+        self.fails(3, "simulate", "--machine", self.write("none", "x"), HACKBENCH)
+        quiet = self.simulate("--no-wakeup-preemption", "--seeds", "2", "--no-sensitivity", HACKBENCH)["policies"]
+        self.assertGreater(quiet[2]["p50_ns"]["mean"], 5 * quiet[0]["p50_ns"]["mean"])
+
+    def test_forms(self):
+        rows = list(csv.DictReader(io.StringIO(self.ok("simulate", "-q", "--csv", "--seeds", "2", "-m", "prev", "--no-sensitivity", SCHBENCH))))
+        self.assertEqual({r["policy"] for r in rows}, {"linux-6.1", "linux-6.1, resampled latencies", "prev"})
+        d = json.loads(self.ok("simulate", "-q", "--json", "--seeds", "2", "-m", "prev", "--no-sensitivity", SCHBENCH))["simulate"]
+        for r in rows:
+            p = next(p for p in d["policies"] if p["name"] == r["policy"])
+            self.assertEqual(float(r["mean"]), p[r["metric"]]["mean"])
+        text = self.ok("simulate", "-q", "--seeds", "2", "-m", "prev", "--idle", SCHBENCH)
+        for part in ("Self-replay: linux-6.1", "What if: prev against linux-6.1", "Sensitivity: prev, wakes", "Wakeup latency", "Idle share of each core"):
+            self.assertIn(part, text)
+
+    def test_refusals(self):
+        self.assertIn("lost", self.fails(3, "simulate", LOST))
+        self.assertIn("knows the future", self.fails(2, "simulate", "-m", "oracle-lat", SCHBENCH))
+        for args in (["--seeds", "0"], ["--seeds", "x"], ["--jobs", "0"], ["--smt", "maybe"], ["--balance", "x"], ["--pick", "x"], ["--external", "x"]):
+            self.fails(2, "simulate", *args, SCHBENCH)
+
+
+if __name__ == "__main__":
+    unittest.main()
