@@ -118,7 +118,7 @@ static void begin_task(struct sim *s, uint32_t i)
 	struct sim_task *t = &s->task[i];
 	const struct wi_work_task *a = &s->w->task[i];
 	uint32_t words = s->topo->nr_words;
-	uint64_t spread = s->params.latency_ns;
+	uint64_t scale = s->params.scale, spread = s->params.latency_ns / scale;
 
 	t->about = a;
 	t->allowed = s->masks + (size_t)(a->allowed == WI_WORK_NONE ? s->w->nr_masks : a->allowed) * words;
@@ -132,7 +132,7 @@ static void begin_task(struct sim *s, uint32_t i)
 	t->e.policy = a->policy == WAKEIF_POLICY_UNKNOWN ? WAKEIF_POLICY_NORMAL : a->policy;
 	t->e.weight = wi_pelt_weight(t->e.prio, t->e.policy == WAKEIF_POLICY_IDLE);
 	/* Where it stood against others is not recorded. */
-	t->e.vruntime = (int64_t)(s_hash(s, i, 0, 11) % (spread + 1)) - (int64_t)(spread / 2);
+	t->e.vruntime = (int64_t)(s_hash(s, i, 0, 11) % (spread + 1) * scale) - (int64_t)(spread / 2 * scale);
 	t->cpu = start_cpu(s, t);
 	s->result->tape_ns += a->work_ns;
 	s->result->ops_total += a->nr_ops;
@@ -258,16 +258,22 @@ static void defaults(struct sim *s)
 
 /* ---- the main loop ---- */
 
+/* Something else has come in between: it is not to happen any more. */
+static bool stale(const struct sim *s, const struct sim_event *ev)
+{
+	return (ev->type == EV_PROGRESS && s->cpu[ev->id].gen != ev->gen) ||
+	       (ev->type == EV_SWITCH && s->cpu[ev->id].switch_gen != ev->gen) ||
+	       (ev->type == EV_TIMER && s->task[ev->id].timer_gen != ev->gen);
+}
+
 static void dispatch(struct sim *s, const struct sim_event *ev)
 {
 	switch (ev->type) {
 	case EV_PROGRESS:
-		if (s->cpu[ev->id].gen == ev->gen)
-			s_progress(s, ev->id);
+		s_progress(s, ev->id);
 		break;
 	case EV_SWITCH:
-		if (s->cpu[ev->id].switch_gen == ev->gen)
-			s_schedule(s, ev->id);
+		s_schedule(s, ev->id);
 		break;
 	case EV_DECIDE:
 		s_decide(s, ev->id);
@@ -276,8 +282,7 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
 		s_enqueue(s, ev->id);
 		break;
 	case EV_TIMER:
-		if (s->task[ev->id].timer_gen == ev->gen)
-			s_timer_expires(s, ev->id);
+		s_timer_expires(s, ev->id);
 		break;
 	case EV_BIRTH: {
 		static const struct wi_wake_noise unknown = { WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, 0,
@@ -303,9 +308,13 @@ static void loop(struct sim *s)
 {
 	struct sim_event ev;
 
-	s_push(s, s_hash(s, 0, 0, 12) % s->tick_ns, EV_TICK, 0, 0);
+	s_push(s, s_hash(s, 0, 0, 12) % (s->tick_ns / s->params.scale) * s->params.scale, EV_TICK, 0, 0);
 	while (!s->failed && !over(s) && s_pop(s, &ev)) {
+		if (stale(s, &ev))
+			continue;
 		s->now_ns = ev.at_ns;
+		if (ev.type != EV_TICK)
+			s->result->end_ns = ev.at_ns;
 		dispatch(s, &ev);
 	}
 }
@@ -322,7 +331,7 @@ static bool finish(struct sim *s, struct wi_err *err)
 {
 	struct wi_sim_result *r = s->result;
 
-	r->end_ns = s->now_ns;
+	s->now_ns = r->end_ns; /* ticks may have come after the last work */
 	for (uint32_t c = 0; c < s->topo->nr_cpus; c++)
 		s_account(s, c);
 	for (uint32_t i = 0; i < s->w->nr_tasks; i++)

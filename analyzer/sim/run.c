@@ -240,10 +240,9 @@ void s_schedule(struct sim *s, uint32_t cpu)
 		s_view_cpu(s, cpu);
 		return;
 	}
-	finish_switch(s, cpu, prev, t && t->state == S_RUNNABLE,
-		      !t || t->state == S_RUNNABLE ? 'R'
-		      : t->state == S_OVER	   ? 'X'
-						   : 'S');
+	bool stays = t && (t->state == S_RUNNABLE || t->moves); /* who is taken elsewhere does not sleep */
+
+	finish_switch(s, cpu, prev, stays, !t || stays ? 'R' : t->state == S_OVER ? 'X' : 'S');
 }
 
 /* ---- operations ---- */
@@ -404,6 +403,11 @@ static bool apply(struct sim *s, struct sim_task *t)
 		break;
 	case WI_OP_EXEC: {
 		enum wakeif_class class_;
+
+		t->waker = s_number(s, t); /* it asks for itself */
+		t->waker_cpu = t->cpu;
+		t->context = WAKEIF_CTX_TASK;
+		t->waking_ns = s->now_ns;
 		uint32_t to = s_place(s, t, WAKEIF_WF_EXEC, &class_);
 
 		if (to != t->cpu && s_is_rt(t) == false) {

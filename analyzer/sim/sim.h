@@ -84,7 +84,7 @@ struct wi_sim_opts {
 
 	/*
 	 * The result as the recording of it would be, in time order: for the twin experiment. Names are numbers of the
-	 * workload's tasks; WI_NAME_NONE: idle task. false ends the run as out of memory. May be NULL
+	 * workload's tasks, counted from 1; WI_NAME_NONE: idle task. false ends the run as out of memory. May be NULL
 	 */
 	bool (*sink)(void *ctx, const struct wi_event *ev);
 	void *sink_ctx;

@@ -39,12 +39,12 @@ void s_tell_cpu(struct sim *s, uint32_t cpu, enum wakeif_event_type type)
 	tell(s, &h);
 }
 
-/* ---- the sink; names are numbers of tasks ---- */
+/* ---- the sink; names are numbers of tasks from 1 on: 0 is no name ---- */
 
 static uint32_t name(const struct sim *s, uint32_t task)
 {
 	(void)s;
-	return task == NONE ? WI_NAME_NONE : task;
+	return task == NONE ? WI_NAME_NONE : task + 1;
 }
 
 static int32_t pid(const struct sim *s, uint32_t task)
