@@ -77,6 +77,23 @@ struct table {
 	uint32_t nr;
 };
 
+/* Wakeups that nobody decides are over sooner: they draw among their like, unless that is rare. */
+#define DRAWS 8u
+
+static const struct wi_wake_noise *pick(const struct sim *s, const struct sim_task *t, struct table from,
+					enum purpose purpose)
+{
+	const struct wi_wake_noise *n = NULL;
+
+	for (uint32_t i = 0; i < DRAWS; i++) {
+		n = &from.noise[s_hash(s, s_number(s, t), (uint64_t)t->nr_blocks << 32 | t->op, purpose + 16 * i) %
+				from.nr];
+		if (!((n->flags ^ t->noise.flags) & WI_WAKE_STAYS))
+			break;
+	}
+	return n;
+}
+
 /* A recorded wakeup of this kind; where there is none, of the kinds that differ in less and less important bits. */
 static const struct wi_wake_noise *draw(const struct sim *s, const struct sim_task *t, int which, uint32_t kind,
 					enum purpose purpose)
@@ -98,8 +115,7 @@ static const struct wi_wake_noise *draw(const struct sim *s, const struct sim_ta
 					    : (struct table){ s->w->draw_preempt[k].noise, s->w->draw_preempt[k].nr };
 
 		if (from.nr)
-			return &from.noise[s_hash(s, s_number(s, t), (uint64_t)t->nr_blocks << 32 | t->op, purpose) %
-					   from.nr];
+			return pick(s, t, from, purpose);
 	}
 	return NULL;
 }
@@ -111,7 +127,9 @@ static uint64_t known(uint16_t code)
 
 static bool own(struct sim *s, const struct sim_task *t, uint16_t code)
 {
-	bool is = s->o.noise == WI_NOISE_OWN && code != WI_NOISE_UNKNOWN && t->noise.kind == t->kind;
+	/* What a waker does on its own CPU takes as long whether or not somebody runs there. */
+	uint8_t like = t->kind & WI_WAKE_REMOTE ? 0xff : (uint8_t)~WI_WAKE_BUSY;
+	bool is = s->o.noise == WI_NOISE_OWN && code != WI_NOISE_UNKNOWN && !((t->noise.kind ^ t->kind) & like);
 
 	s->result->noise_own += is;
 	s->result->noise_drawn += !is;

@@ -75,7 +75,7 @@ struct sim_cpu {
 	bool online;
 	uint32_t pending;
 	uint32_t core, busy_core; /* core's number */
-	uint32_t sleepers; /* tasks whose timers may go off early, list */
+	uint32_t sleepers;	  /* tasks whose timers may go off early, list */
 	uint64_t next_balance_ns;
 	uint32_t failed_balances;
 };

@@ -61,7 +61,7 @@ void s_decide(struct sim *s, uint32_t task)
 		s_tell_task(s, t, WAKEIF_TASK_MOVED, WAKEIF_EV_WAKING, to, from);
 		t->cpu = to;
 	}
-	t->kind |= wi_mask_test(s->idle, to) ? 0 : WI_WAKE_BUSY;
+	t->kind |= s->cpu[to].curr == NONE ? 0 : WI_WAKE_BUSY;
 	t->kind |= to != t->waker_cpu ? WI_WAKE_REMOTE : 0;
 	t->state = S_PENDING;
 	t->placing = true;
@@ -171,7 +171,7 @@ void s_fork(struct sim *s, uint32_t parent, uint32_t child, const struct wi_wake
 	uint32_t to = s_place(s, t, WAKEIF_WF_FORK, &class_);
 
 	s_tell_task(s, t, WAKEIF_PLACED, WAKEIF_EV_NEW, to, cpu);
-	t->kind = (uint8_t)((wi_mask_test(s->idle, to) ? 0 : WI_WAKE_BUSY) | (to != cpu ? WI_WAKE_REMOTE : 0));
+	t->kind = (uint8_t)((s->cpu[to].curr == NONE ? 0 : WI_WAKE_BUSY) | (to != cpu ? WI_WAKE_REMOTE : 0));
 	t->cpu = to;
 	s_sink_wakeup(s, t, true);
 	s_load_op(s, t);
