@@ -27,14 +27,15 @@ enum {
 	KEY_BALANCE,
 	KEY_PICK,
 	KEY_NO_SENSITIVITY,
-	KEY_IDLE
+	KEY_IDLE,
+	KEY_BASELINE
 };
 
 struct simulate_cmd {
 	struct wi_workload_cmd c; /* first: it begins with the struct wi_opts of the option groups */
 	uint32_t seeds, jobs;
 	bool smt_off, no_preemption, no_sensitivity, idle_tables;
-	const char *machine;
+	const char *machine, *baseline;
 	enum wi_sim_external external;
 	enum wi_sim_balance balance;
 	enum wi_sim_pick pick;
@@ -68,6 +69,10 @@ static const struct argp_option own_options[] = {
 	{ "balance", KEY_BALANCE, "full|newidle|off", 0, "load balancing of the machine (default: full)", 0 },
 	{ "pick", KEY_PICK, "auto|cfs|eevdf|fifo", 0, "who runs next (default: auto, by the recording's kernel)", 0 },
 	{ "no-sensitivity", KEY_NO_SENSITIVITY, NULL, 0, "do not repeat the what-ifs under other assumptions", 0 },
+	{ "baseline", KEY_BASELINE, "MODEL", 0,
+	  "the model that the recording was made under (default: linux-auto), where its scheduler features were not "
+	  "the default ones",
+	  0 },
 	{ "idle", KEY_IDLE, NULL, 0, "idle share of each CPU, core and package", 0 },
 	{ 0 },
 };
@@ -125,6 +130,15 @@ static error_t own_key(int key, char *arg, struct argp_state *state)
 	case KEY_NO_SENSITIVITY:
 		c->no_sensitivity = true;
 		return 0;
+	case KEY_BASELINE: {
+		struct wi_err err = { 0 };
+		size_t at;
+
+		if (!wi_replay_spec_check(arg, &at, &err))
+			argp_error(state, "--baseline: %s", err.msg);
+		c->baseline = arg;
+		return 0;
+	}
 	case KEY_IDLE:
 		c->idle_tables = true;
 		return 0;
@@ -278,7 +292,7 @@ static bool find_machine(struct simulate_cmd *c, struct wi_err *err)
 /* The what-ifs: every model on the machine asked for, under the options asked for. */
 static bool add_what_ifs(struct simulate_cmd *c, const struct wi_sim_opts *base, struct wi_err *err)
 {
-	bool other = c->what_if || c->no_preemption;
+	bool other = c->what_if || c->no_preemption; /* then the baseline's model is a what-if, too */
 	struct wi_sim_opts like = *base;
 	const char *machine = c->smt_off ? ", SMT off" : c->machine ? ", other machine" : "";
 
@@ -334,7 +348,7 @@ static bool add_policies(struct simulate_cmd *c, struct wi_err *err)
 		base.smt_ctx = &c->c.wanted;
 	}
 	base.host_cpus = c->w->host_cpus;
-	if (!add_spec(c, "linux-auto", err))
+	if (!add_spec(c, c->baseline, err))
 		return false;
 	for (size_t i = 0; i < c->c.r.wanted.nr_specs; i++)
 		if (!add_spec(c, c->c.r.specs[i], err))
@@ -479,7 +493,9 @@ int wi_cmd_simulate(int argc, char **argv)
 		NULL
 	};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct simulate_cmd c = { .seeds = 5, .jobs = cpus > 0 && cpus < 1024 ? (uint32_t)cpus : 1 };
+	struct simulate_cmd c = { .seeds = 5,
+				  .baseline = "linux-auto",
+				  .jobs = cpus > 0 && cpus < 1024 ? (uint32_t)cpus : 1 };
 	struct wi_err err = { 0 };
 	int status;
 
