@@ -4,7 +4,13 @@
 #include "analyzer/sim/queue.h"
 #include "models/wakeif_model.h"
 
-#define NR_LATENCY 8
+/* So many run within the latency; more of them stretch the period. */
+static uint32_t nr_latency(const struct wi_queue *q)
+{
+	return q->params->version && q->params->version <= WI_KERNEL(2, 6) ? 5 : 8;
+}
+
+#define IDLE_MIN_GRANULARITY_NS 750000u
 
 static int64_t at_nice0(uint64_t ns, uint32_t weight)
 {
@@ -40,10 +46,14 @@ static uint64_t slice(const struct wi_queue *q, const struct wi_entity *e, bool 
 	const struct wi_queue_params *p = q->params;
 	uint32_t nr = q->nr + more;
 	uint64_t weight = q->weight + (more ? e->weight : 0);
-	uint64_t period = nr > NR_LATENCY ? nr * p->min_granularity_ns : p->latency_ns;
-	uint64_t ns = weight ? period * e->weight / weight : period;
+	uint64_t period = nr > nr_latency(q) ? nr * p->min_granularity_ns : p->latency_ns;
+	uint64_t ns = weight ? period * e->weight / weight : period, least = p->min_granularity_ns;
 
-	return ns > p->min_granularity_ns ? ns : p->min_granularity_ns;
+	if (p->version && p->version < WI_KERNEL(5, 13))
+		return ns;
+	if (e->policy == WAKEIF_POLICY_IDLE && q->nr_idle < q->nr) /* beside others, not scaled by CPUs */
+		least = IDLE_MIN_GRANULARITY_NS * p->scale;
+	return ns > least ? ns : least;
 }
 
 static void place(struct wi_queue *q, struct wi_entity *e, bool initial, bool woken)
@@ -53,16 +63,25 @@ static void place(struct wi_queue *q, struct wi_entity *e, bool initial, bool wo
 
 	if (e->relative)
 		e->vruntime += q->min_vruntime;
+	if (initial && !e->relative) /* born of nobody: fork() has not been here */
+		e->vruntime = max64(e->vruntime, v + at_nice0(slice(q, e, true), e->weight));
 	e->relative = false;
-	if (!initial && !woken)
+	if (!woken)
 		return;
-	if (initial)
-		v += at_nice0(slice(q, e, true), e->weight);
-	else if (p->version && p->version <= WI_KERNEL(2, 6))
+	if (p->version && p->version <= WI_KERNEL(2, 6))
 		v -= at_nice0(p->latency_ns, e->weight);
 	else
 		v -= (int64_t)(e->policy == WAKEIF_POLICY_IDLE ? p->min_granularity_ns : p->latency_ns) / 2;
-	e->vruntime = initial ? v : max64(e->vruntime, v);
+	e->vruntime = max64(e->vruntime, v);
+}
+
+/* It begins where its parent stands, or a slice behind the queue; what counts is the parent's queue. */
+static void fork_(struct wi_queue *q, struct wi_entity *child)
+{
+	int64_t v = q->min_vruntime + at_nice0(slice(q, child, true), child->weight);
+
+	child->vruntime = (q->curr ? max64(q->curr->vruntime, v) : v) - q->min_vruntime;
+	child->relative = true;
 }
 
 static void sleep_(struct wi_queue *q, struct wi_entity *e)
@@ -97,8 +116,8 @@ static bool preempts(struct wi_queue *q, struct wi_entity *e)
 	if (curr->vruntime - e->vruntime <= granularity(q, e))
 		return false;
 	q->next = e;
-	if (q->nr >= NR_LATENCY)
-		q->last = curr;
+	if (q->nr >= nr_latency(q))
+		q->last = curr_idle ? q->last : curr;
 	return true;
 }
 
@@ -132,12 +151,17 @@ static struct wi_entity *pick(struct wi_queue *q)
 	return e;
 }
 
+static void clear_buddy(struct wi_queue *q, const struct wi_entity *e)
+{
+	q->next = q->next == e ? NULL : q->next;
+	q->last = q->last == e ? NULL : q->last;
+}
+
 static void set(struct wi_queue *q, struct wi_entity *e)
 {
 	e->ran_ns = 0;
-	q->next = q->next == e ? NULL : q->next;
-	q->last = q->last == e ? NULL : q->last;
-	q->skip = NULL;
+	clear_buddy(q, e);
+	q->skip = q->skip == e ? NULL : q->skip;
 	advance(q);
 }
 
@@ -150,7 +174,7 @@ static bool tick(struct wi_queue *q)
 		return false;
 	ideal = slice(q, curr, false);
 	if (curr->ran_ns > ideal) {
-		q->next = q->last = NULL;
+		clear_buddy(q, curr);
 		return true;
 	}
 	return curr->ran_ns >= q->params->min_granularity_ns &&
@@ -159,13 +183,14 @@ static bool tick(struct wi_queue *q)
 
 static void yield(struct wi_queue *q)
 {
+	clear_buddy(q, q->curr);
 	q->skip = q->curr;
-	q->next = q->last = NULL;
 }
 
 const struct wi_queue_ops wi_cfs_ops = { .name = "cfs",
 					 .update = update,
 					 .place = place,
+					 .fork = fork_,
 					 .sleep = sleep_,
 					 .detach = detach,
 					 .preempts = preempts,

@@ -52,8 +52,8 @@ static uint32_t place_of(const struct wi_queue *q, const struct wi_entity *e)
 		uint32_t mid = (lo + hi) / 2;
 		const struct wi_entity *m = q->waiting[mid];
 		bool before = q->ops == &wi_fifo_ops ? m->arrived < e->arrived
-						     : m->vruntime < e->vruntime ||
-							       (m->vruntime == e->vruntime && m->arrived < e->arrived);
+						     : m->vruntime < e->vruntime || (m->vruntime == e->vruntime &&
+										     m->inserted < e->inserted);
 
 		if (before)
 			lo = mid + 1;
@@ -74,6 +74,7 @@ static bool insert(struct wi_queue *q, struct wi_entity *e)
 		q->waiting = more;
 		q->room = room;
 	}
+	e->inserted = ++q->inserts;
 	uint32_t at = place_of(q, e);
 
 	memmove(&q->waiting[at + 1], &q->waiting[at], (q->nr_waiting - at) * sizeof(*q->waiting));
@@ -103,6 +104,7 @@ bool wi_queue_add(struct wi_queue *q, struct wi_entity *e)
 	q->nr++;
 	q->nr_idle += e->policy == WAKEIF_POLICY_IDLE;
 	q->weight += e->weight;
+	q->value += (__int128)e->vruntime * e->weight;
 	return true;
 }
 
@@ -118,6 +120,7 @@ void wi_queue_remove(struct wi_queue *q, struct wi_entity *e)
 	q->nr_delayed -= e->delayed;
 	e->delayed = false;
 	q->weight -= e->weight;
+	q->value -= (__int128)e->vruntime * e->weight;
 	q->next = q->next == e ? NULL : q->next;
 	q->last = q->last == e ? NULL : q->last;
 	q->skip = q->skip == e ? NULL : q->skip;

@@ -16,18 +16,20 @@
 struct wi_entity {
 	int64_t vruntime;
 	int64_t deadline, lag; /* EEVDF */
+	int64_t protected_to;  /* EEVDF: while vruntime is below, nobody eligible takes its place */
 	uint64_t slice_ns;
-	uint64_t ran_ns;  /* since it was picked (sum_exec - prev_sum_exec) */
-	uint64_t arrived; /* order of arrival: ties, FIFO */
-	uint32_t weight;  /* 1024 is nice 0; SCHED_IDLE 3 */
-	uint32_t task;	  /* the machine's number */
-	int16_t prio;	  /* 0..99 RT, 100..139 */
-	uint8_t policy;	  /* enum wakeif_policy */
-	bool queued;	  /* on a queue, running included */
-	bool delayed;	  /* EEVDF from 6.12: asleep, but kept until picked */
-	bool relative;	  /* CFS: vruntime counts from no queue's min_vruntime, see detach */
-	bool protected_;  /* EEVDF: runs until its slice is used up */
-	bool slice_over;  /* EEVDF: the deadline was renewed since it was picked */
+	uint64_t ran_ns;   /* since it was picked (sum_exec - prev_sum_exec) */
+	uint64_t arrived;  /* order of arrival: FIFO */
+	uint64_t inserted; /* ties: whoever came to wait first */
+	uint32_t weight;   /* 1024 is nice 0; SCHED_IDLE 3 */
+	uint32_t task;	   /* the machine's number */
+	int16_t prio;	   /* 0..99 RT, 100..139 */
+	uint8_t policy;	   /* enum wakeif_policy */
+	bool queued;	   /* on a queue, running included */
+	bool delayed;	   /* EEVDF from 6.12: asleep, but kept until picked */
+	bool relative;	   /* CFS: vruntime counts from no queue's min_vruntime, see detach */
+	bool slice_over;   /* EEVDF: its request is done, or its protection: to be looked at */
+	bool in_place;	   /* EEVDF: wakes up while it is kept, and stays where it stands */
 };
 
 struct wi_queue_params {
@@ -47,16 +49,21 @@ struct wi_queue_ops {
 	void (*update)(struct wi_queue *q, uint64_t ran_ns); /* curr ran for this long */
 	/* Before it is queued: new, woken, or (neither) moved while runnable. Undoes detach. */
 	void (*place)(struct wi_queue *q, struct wi_entity *e, bool initial, bool woken);
+	/* A child of q's curr, before it is placed on any queue; NULL: the class does not care. */
+	void (*fork)(struct wi_queue *q, struct wi_entity *child);
 	void (*sleep)(struct wi_queue *q,
 		      struct wi_entity *e); /* still queued, about to leave for a sleep: what is kept of it */
 	void (*detach)(struct wi_queue *q,
 		       struct wi_entity *e); /* goes to another CPU, asleep or just before it is removed */
 	bool (*delays)(struct wi_queue *q,
 		       struct wi_entity *e); /* 6.12: is kept queued instead of leaving; may be NULL */
+	void (*rejoin)(
+		struct wi_queue *q,
+		struct wi_entity *e); /* 6.12: wakes up while it is kept, and is removed and placed next; may be NULL */
 	bool (*preempts)(struct wi_queue *q, struct wi_entity *e); /* e was queued by a wakeup: shall curr go? */
 	struct wi_entity *(*pick)(struct wi_queue *q);		   /* next to run, curr included; NULL: none */
 	void (*set)(struct wi_queue *q, struct wi_entity *e);	   /* e was picked and begins to run */
-	bool (*tick)(struct wi_queue *q);			   /* is curr's time over? */
+	bool (*tick)(struct wi_queue *q);			   /* is curr's time over? asked once */
 	void (*yield)(struct wi_queue *q);
 };
 
@@ -73,6 +80,8 @@ struct wi_queue { /* of one CPU; fair tasks */
 	uint32_t nr_idle; /* of them SCHED_IDLE */
 	uint32_t nr_delayed;
 	uint64_t weight; /* sum, curr included */
+	uint64_t inserts;
+	__int128 value; /* EEVDF: sum of vruntime times weight, curr included */
 	int64_t min_vruntime;
 	struct wi_entity *next, *last; /* buddies */
 	struct wi_entity *skip;

@@ -141,8 +141,12 @@ void s_enqueue(struct sim *s, uint32_t task)
 		t->placing = false;
 		s->cpu[t->cpu].pending--;
 	}
-	if (t->e.delayed)
+	if (t->e.delayed) {
+		s_account(s, t->cpu);
+		if (s->fair->rejoin)
+			s->fair->rejoin(&s->cpu[t->cpu].q, &t->e);
 		s_dequeue(s, task);
+	}
 	wi_tally_queued(s->tally, s->now_ns, t->waking);
 	s_sink_wakeup(s, t, false);
 	if (s_queue_on(s, task, t->cpu, false, true))
@@ -168,6 +172,10 @@ void s_fork(struct sim *s, uint32_t parent, uint32_t child, const struct wi_wake
 		s_sink_fork(s, &s->task[parent], t);
 	s_tell_task(s, t, WAKEIF_TASK_BEGAN, WAKEIF_EV_NEW, WAKEIF_CPU_NONE,
 		    parent != NONE ? s->topo->nr_cpus + parent : WAKEIF_TASK_NONE);
+	if (parent != NONE && s->fair->fork && !s_is_rt(t)) {
+		s_account(s, cpu);
+		s->fair->fork(&s->cpu[cpu].q, &t->e);
+	}
 	uint32_t to = s_place(s, t, WAKEIF_WF_FORK, &class_);
 
 	s_tell_task(s, t, WAKEIF_PLACED, WAKEIF_EV_NEW, to, cpu);
