@@ -28,7 +28,8 @@ enum {
 	KEY_PICK,
 	KEY_NO_SENSITIVITY,
 	KEY_IDLE,
-	KEY_BASELINE
+	KEY_BASELINE,
+	KEY_POWER
 };
 
 struct simulate_cmd {
@@ -36,6 +37,8 @@ struct simulate_cmd {
 	uint32_t seeds, jobs;
 	bool smt_off, no_preemption, no_sensitivity, idle_tables;
 	const char *machine, *baseline;
+	uint32_t power_mc, power_smt; /* levels 0 .. 2 */
+	bool power;
 	enum wi_sim_external external;
 	enum wi_sim_balance balance;
 	enum wi_sim_pick pick;
@@ -44,8 +47,8 @@ struct simulate_cmd {
 	struct wi_workload *w;
 	struct wi_tally_recorded *tally;
 	struct wi_tally_result recorded;
-	const struct wakeif_topology *what_if; /* NULL: the recorded machine */
-	struct wi_model_spec spec[WI_REPLAY_MODELS + 1];
+	const struct wakeif_topology *what_if;		 /* NULL: the recorded machine */
+	struct wi_model_spec spec[WI_REPLAY_MODELS + 4]; /* the baseline's and those of --power-savings, too */
 	size_t nr_specs;
 	struct wi_sim_policy *policy;
 	struct wi_sim_opts *opts; /* by policy */
@@ -73,6 +76,10 @@ static const struct argp_option own_options[] = {
 	  "the model that the recording was made under (default: linux-auto), where its scheduler features were not "
 	  "the default ones",
 	  0 },
+	{ "power-savings", KEY_POWER, "mc=N,smt=N", 0,
+	  "what if it ran under Linux 2.6.29 with sched_mc_power_savings and sched_smt_power_savings at each level up "
+	  "to these (0 .. 2)",
+	  0 },
 	{ "idle", KEY_IDLE, NULL, 0, "idle share of each CPU, core and package", 0 },
 	{ 0 },
 };
@@ -96,6 +103,23 @@ static int choice(struct argp_state *state, const char *option, const char *arg,
 	if (i < 0)
 		argp_error(state, "--%s: none of %s: '%s'", option, list, arg);
 	return i;
+}
+
+/* "mc=2", "mc=1,smt=2" */
+static bool parse_power(struct simulate_cmd *c, const char *arg)
+{
+	c->power = c->idle_tables = true;
+	for (const char *p = arg;;) {
+		bool smt = !strncmp(p, "smt=", 4);
+		const char *digit = smt ? p + 4 : !strncmp(p, "mc=", 3) ? p + 3 : NULL;
+
+		if (!digit || *digit < '0' || *digit > '2' || (digit[1] && digit[1] != ','))
+			return false;
+		*(smt ? &c->power_smt : &c->power_mc) = (uint32_t)(*digit - '0');
+		if (!digit[1])
+			return true;
+		p = digit + 2;
+	}
 }
 
 static error_t own_key(int key, char *arg, struct argp_state *state)
@@ -129,6 +153,10 @@ static error_t own_key(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_NO_SENSITIVITY:
 		c->no_sensitivity = true;
+		return 0;
+	case KEY_POWER:
+		if (!parse_power(c, arg))
+			argp_error(state, "--power-savings: not mc=0..2,smt=0..2: '%s'", arg);
 		return 0;
 	case KEY_BASELINE: {
 		struct wi_err err = { 0 };
@@ -310,6 +338,26 @@ static bool add_what_ifs(struct simulate_cmd *c, const struct wi_sim_opts *base,
 	return true;
 }
 
+/* 2.6.29 at every level up to those asked for, side by side. */
+static bool add_power_savings(struct simulate_cmd *c, const struct wi_sim_opts *base, struct wi_err *err)
+{
+	uint32_t most = c->power_mc > c->power_smt ? c->power_mc : c->power_smt;
+
+	for (uint32_t level = 0; c->power && level <= most; level++) {
+		struct wi_sim_opts like = *base;
+		char text[64];
+
+		like.topology = c->what_if;
+		like.power_mc = level < c->power_mc ? level : c->power_mc;
+		like.power_smt = level < c->power_smt ? level : c->power_smt;
+		snprintf(text, sizeof(text), "linux-2.6.29,mc=%u,smt=%u", like.power_mc, like.power_smt);
+		if (!add_spec(c, text, err) || !add_policy(c, &c->spec[c->nr_specs - 1], &like, err, "%s", ""))
+			return false;
+	}
+	c->nr_what_ifs = c->nr_policies - c->first_what_if;
+	return true;
+}
+
 /* The same what-ifs with wakes from outside timed the other way, and without soft edges. */
 static bool add_sensitivity(struct simulate_cmd *c, struct wi_err *err)
 {
@@ -359,7 +407,7 @@ static bool add_policies(struct simulate_cmd *c, struct wi_err *err)
 	if (!o)
 		return false;
 	o->noise = WI_NOISE_DRAWN;
-	return add_what_ifs(c, &base, err) && add_sensitivity(c, err);
+	return add_what_ifs(c, &base, err) && add_power_savings(c, &base, err) && add_sensitivity(c, err);
 }
 
 /* ---- runs ---- */

@@ -119,7 +119,7 @@ static uint32_t crowded_core(const struct sim *s, uint32_t cpu, enum wakeif_scop
 }
 
 /* The task that runs on `from` is taken off it and queued on `to`. */
-static void push_running(struct sim *s, uint32_t from, uint32_t to)
+void s_push_running(struct sim *s, uint32_t from, uint32_t to)
 {
 	struct sim_task *t = &s->task[s->cpu[from].curr];
 
@@ -155,14 +155,15 @@ static void balance_idle(struct sim *s, uint32_t cpu)
 		s_schedule(s, cpu);
 		return;
 	}
-	from = core_idle(s, cpu) ? crowded_core(s, cpu, WAKEIF_LLC) : NONE;
+	/* Saving power among the cores of a package, two tasks on a core are what is wanted. */
+	from = core_idle(s, cpu) && !s->o.power_smt ? crowded_core(s, cpu, WAKEIF_LLC) : NONE;
 	if (from == NONE) {
 		c->failed_balances = 0;
 		return;
 	}
 	if (++c->failed_balances > 3) { /* as cache_nice_tries + 2 of the domain above SMT */
 		c->failed_balances = 0;
-		push_running(s, from, cpu);
+		s_push_running(s, from, cpu);
 	}
 }
 
@@ -195,7 +196,9 @@ void s_balance(struct sim *s, uint32_t cpu)
 	struct sim_cpu *c = &s->cpu[cpu];
 
 	if (c->curr == NONE && !c->pending && !c->resched) {
-		if (s->nr_overloaded || s->nr_busy > 1)
+		if (s->o.power_mc || s->o.power_smt)
+			s_save_power(s, cpu);
+		if ((s->nr_overloaded || s->nr_busy > 1) && c->curr == NONE && !c->resched)
 			balance_idle(s, cpu);
 		return;
 	}

@@ -9,6 +9,7 @@
  *	place.c		what a model sees and answers; placement without a model
  *	events.c	what is due when; draws
  *	balance.c	tasks that wait are taken elsewhere
+ *	power.c		2009: tasks of a half-empty package or core are taken to a fuller one
  *	tell.c		what happened, to estimates, the model, the sink
  *
  * Work is counted in 1/1024 ns at solo speed, so that a speed in 1/1024 conserves it exactly.
@@ -77,7 +78,7 @@ struct sim_cpu {
 	uint32_t core, busy_core; /* core's number */
 	uint32_t sleepers;	  /* tasks whose timers may go off early, list */
 	uint64_t next_balance_ns;
-	uint32_t failed_balances;
+	uint32_t failed_balances, failed_savings;
 };
 
 enum sim_event_type { EV_PROGRESS, EV_SWITCH, EV_DECIDE, EV_ENQUEUE, EV_TIMER, EV_BIRTH, EV_TICK };
@@ -170,6 +171,11 @@ uint32_t s_place(struct sim *s, struct sim_task *t, uint32_t flags, enum wakeif_
 /* balance.c */
 bool s_newidle(struct sim *s, uint32_t cpu); /* true: a task was pulled */
 void s_balance(struct sim *s, uint32_t cpu); /* at a tick */
+
+void s_push_running(struct sim *s, uint32_t from, uint32_t to); /* the task that runs there is moved */
+
+/* power.c */
+void s_save_power(struct sim *s, uint32_t cpu); /* at a tick of an idle CPU */
 
 /* tell.c */
 void s_tell_task(struct sim *s, const struct sim_task *t, enum wakeif_event_type type, uint8_t flags, uint32_t cpu,

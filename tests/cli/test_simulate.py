@@ -116,6 +116,17 @@ class Simulate(Cli):
         quiet = self.simulate("--no-wakeup-preemption", "--seeds", "2", "--no-sensitivity", HACKBENCH)["policies"]
         self.assertGreater(quiet[2]["p50_ns"]["mean"], 5 * quiet[0]["p50_ns"]["mean"])
 
+    def test_power_savings(self):
+        """2009: at mc=2 one package idles while the other works; without, both work."""
+        rows = self.ok("simulate", "-q", "--seeds", "3", "--no-sensitivity", *ALONE, "--power-savings", "mc=2,smt=2", NUMA).split("Idle share of each package\n")[1].split("\n")
+        share = [[float(f.rstrip("%")) for f in r.replace(" %", "%").split()[2:]] for r in rows[1:3]]
+        (p0, p1) = share
+        self.assertLess(max(p0[1], p1[1]), 5)     # level 0
+        self.assertGreater(max(p0[3], p1[3]), 20)  # level 2
+        self.assertLess(min(p0[3], p1[3]), 5)
+        for bad in ("mc=3", "x", "mc=1,", "mc", "smt=22"):
+            self.fails(2, "simulate", "--power-savings", bad, NUMA)
+
     def test_forms(self):
         rows = list(csv.DictReader(io.StringIO(self.ok("simulate", "-q", "--csv", "--seeds", "2", "-m", "prev", "--no-sensitivity", SCHBENCH))))
         self.assertEqual({r["policy"] for r in rows}, {"linux-6.1", "linux-6.1, resampled latencies", "prev"})
