@@ -84,6 +84,13 @@ $(O)/tests/gen_%: $(O)/obj/tests/gen/gen_%.o $(GEN_HELP) $(O)/libwakeif.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
+# Experiments with the closed loop: one program a file. They use what the command uses.
+SIM_BIN := $(patsubst tests/sim/%.c,$(O)/tests/%,$(wildcard tests/sim/*.c))
+SIM_HELP := $(call obj,$(wildcard tests/unit/sim_*.c) $(filter-out analyzer/main.c,$(CMD_SRC))) $(GEN_HELP)
+$(SIM_BIN): $(O)/tests/%: $(O)/obj/tests/sim/%.o $(SIM_HELP) $(O)/libwakeif.a
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+
 # Fuzz targets: with clang they are libFuzzer programs (make fuzz); tests/fuzz/replay.c gives each a main that replays a corpus.
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(O)/tests/%,$(FUZZ_SRC))
 $(O)/tests/fuzz_%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/obj/tests/fuzz/replay.o $(O)/libwakeif.a
@@ -101,7 +108,7 @@ $(O)/tests/peer_%: $(O)/obj/tests/bench/peer_%.o $(O)/libwakeif.a
 
 .PHONY: programs tests-built bench-built
 programs: $(O)/wakeif
-tests-built: $(O)/wakeif $(TEST_BIN) $(GEN_BIN) $(FUZZ_BIN)
+tests-built: $(O)/wakeif $(TEST_BIN) $(GEN_BIN) $(FUZZ_BIN) $(SIM_BIN)
 	@rm -f $(filter-out $(TEST_BIN) $(FUZZ_BIN),$(wildcard $(O)/tests/test_* $(O)/tests/fuzz_*)) # of sources that are gone
 bench-built: $(O)/wakeif $(GEN_BIN) $(BENCH_BIN)
 
@@ -177,4 +184,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(patsubst %.o,%.d,$(call obj,$(LIB_SRC) $(CMD_SRC) $(wildcard tests/unit/*.c) $(GEN_SRC) $(FUZZ_SRC) $(BENCH_SRC)) $(O)/obj/tests/fuzz/replay.o)
+-include $(patsubst %.o,%.d,$(call obj,$(LIB_SRC) $(CMD_SRC) $(wildcard tests/unit/*.c) $(GEN_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(wildcard tests/sim/*.c)) $(O)/obj/tests/fuzz/replay.o)

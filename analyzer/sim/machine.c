@@ -38,7 +38,7 @@ static void begin_cpus(struct sim *s)
 		struct sim_cpu *cpu = &s->cpu[c];
 
 		wi_queue_init(&cpu->q, s->fair, &s->params);
-		cpu->curr = NONE;
+		cpu->curr = cpu->on_record = NONE;
 		cpu->speed = WORK;
 		cpu->avg_idle_ns = 2 * 500000 * s->params.scale;
 		cpu->online = wi_mask_test(t->online, c);

@@ -68,6 +68,7 @@ struct sim_cpu {
 	struct wi_queue q;
 	struct wi_rt_queue rt;
 	uint32_t curr; /* task; NONE: idle */
+	uint32_t on_record; /* as the last switch on record says: a task that leaves is current until its switch */
 	uint32_t speed;
 	uint64_t since_ns; /* accounted for up to here */
 	uint64_t idle_since_ns, avg_idle_ns;

@@ -75,7 +75,7 @@ static void send(struct sim *s, const struct wi_event *ev)
 static void wakeup_event(struct sim *s, const struct sim_task *t, enum wi_event_type type, uint32_t cpu,
 			 enum wakeif_context context, uint32_t target)
 {
-	struct wi_event ev = event(s, type, cpu, s->cpu[cpu].curr, context);
+	struct wi_event ev = event(s, type, cpu, s->cpu[cpu].on_record, context);
 
 	ev.wk.pid = t->about->pid;
 	ev.wk.comm = name(s, s_number(s, t));
@@ -106,7 +106,7 @@ void s_sink_migrate(struct sim *s, const struct sim_task *t, uint32_t from, uint
 	if (!s->o.sink)
 		return;
 	uint32_t cpu = t->state == S_WAKING ? t->waker_cpu : to;
-	struct wi_event ev = event(s, WI_EV_SCHED_MIGRATE_TASK, cpu, s->cpu[cpu].curr,
+	struct wi_event ev = event(s, WI_EV_SCHED_MIGRATE_TASK, cpu, s->cpu[cpu].on_record,
 				   t->state == S_WAKING ? (enum wakeif_context)t->context : WAKEIF_CTX_TASK);
 
 	ev.mig.pid = t->about->pid;
@@ -136,6 +136,7 @@ void s_sink_switch(struct sim *s, uint32_t cpu, uint32_t prev, uint32_t next, ch
 		return;
 	struct wi_event ev = event(s, WI_EV_SCHED_SWITCH, cpu, prev, WAKEIF_CTX_TASK);
 
+	s->cpu[cpu].on_record = next;
 	ev.sw.prev_pid = pid(s, prev);
 	ev.sw.next_pid = pid(s, next);
 	ev.sw.prev_comm = name(s, prev);

@@ -208,6 +208,10 @@ static bool sink(void *ctx, const struct wi_event *ev)
 		wrong(x, "an event on a CPU that is not there");
 		return false;
 	}
+	uint32_t curr = x->cpu[ev->cpu].curr;
+
+	if (ev->common_pid != (curr == NOBODY ? 0 : x->w->task[curr].pid))
+		wrong(x, "a record of a task that its CPU has not switched to");
 	switch (ev->type) {
 	case WI_EV_SCHED_WAKING:
 		on_waking(x, ev);
