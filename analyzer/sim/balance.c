@@ -3,10 +3,11 @@
  * Tasks that wait beside an idle CPU are taken there: by a CPU that is about to idle, by idle CPUs at the tick, by busy
  * ones where the queues differ. After the essentials of 6.1's rules (doc/simulate.md); distances from near to far.
  */
+#include <stdlib.h>
+
 #include "analyzer/sim/machine.h"
 
 #define MIGRATION_COST_NS 500000u
-#define NEWIDLE_COST_NS 5000u
 #define LOOP_MAX 32u
 
 /* It ran here a moment ago: its cache is warm. Between the threads of a core that costs nothing. */
@@ -81,14 +82,108 @@ static bool pull_from(struct sim *s, uint32_t cpu, enum wakeif_scope scope, bool
 	return t;
 }
 
+/* ---- before a CPU idles ---- */
+
+/* A CPU's idle time is remembered as an average, at most twice the migration cost, so that long ones weigh no more. */
+void s_idle_ended(struct sim *s, uint32_t cpu, bool woken)
+{
+	struct sim_cpu *c = &s->cpu[cpu];
+	uint64_t idle_ns = s->now_ns - c->idle_since_ns, most = 2 * MIGRATION_COST_NS * s->params.scale;
+
+	if (!woken) /* by what it has taken from others */
+		return;
+	c->avg_idle_ns += (uint64_t)(((int64_t)idle_ns - (int64_t)c->avg_idle_ns) / 8);
+	if (c->avg_idle_ns > most)
+		c->avg_idle_ns = most;
+}
+
+/*
+ * The kernel remembers the longest that a look at a domain has taken, up to the migration cost. That is not on record;
+ * a placement decision looks at about as many CPUs, and those are: the longest that one CPU of many meets.
+ */
+#define DEFAULT_COST_NS 5000u
+
+static int by_ns(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+bool s_balance_begin(struct sim *s)
+{
+	const struct wi_workload *w = s->w;
+	uint64_t *ns, most = MIGRATION_COST_NS;
+	size_t nr = 0, room = 1, cpus = w->topology->nr_cpus;
+
+	for (uint32_t k = 0; k < WI_NR_WAKE_KINDS; k++)
+		room += w->draw[k].nr;
+	ns = malloc(room * sizeof(*ns));
+	if (!ns)
+		return false;
+	for (uint32_t k = 0; k < WI_NR_WAKE_KINDS; k++)
+		for (uint32_t i = 0; i < w->draw[k].nr; i++)
+			if (w->draw[k].noise[i].gap != WI_NOISE_UNKNOWN)
+				ns[nr++] = wi_noise_decode(w->draw[k].noise[i].gap);
+	qsort(ns, nr, sizeof(*ns), by_ns);
+	s->newidle_cost_ns = nr > cpus && s->o.noise != WI_NOISE_NONE ? ns[nr - cpus] : DEFAULT_COST_NS;
+	if (s->newidle_cost_ns < DEFAULT_COST_NS)
+		s->newidle_cost_ns = DEFAULT_COST_NS;
+	if (s->newidle_cost_ns > most)
+		s->newidle_cost_ns = most;
+	s->newidle_cost_ns *= s->params.scale;
+	for (uint32_t c = 0; c < s->topo->nr_cpus; c++)
+		for (uint32_t d = 0; d < SIM_DOMAINS; d++)
+			s->cpu[c].newidle[d] = (struct sim_newidle){ 512, 256, 512 };
+	free(ns);
+	return true;
+}
+
+/* Kernels of late look in proportion to how often a look has found something. true: look. */
+static bool dice(struct sim *s, uint32_t cpu, uint32_t d)
+{
+	const struct sim_newidle *n = &s->cpu[cpu].newidle[d];
+
+	return s_hash(s, cpu << 4 | d, s->seq, 13) % 1024 <= n->ratio + 1u;
+}
+
+static void learn(struct sim_newidle *n, uint32_t found)
+{
+	n->found += found;
+	if (++n->tries < 1024)
+		return;
+	n->ratio = n->found < 1024 ? n->found : 1024;
+	n->tries /= 2;
+	n->found /= 2;
+}
+
 bool s_newidle(struct sim *s, uint32_t cpu)
 {
-	if (!s->nr_overloaded || s->cpu[cpu].pending || s->cpu[cpu].avg_idle_ns < NEWIDLE_COST_NS * s->params.scale)
+	struct sim_cpu *c = &s->cpu[cpu];
+	uint64_t cost_ns = 0;
+	bool always = s->o.pick == WI_PICK_FIFO; /* as queueing theory has it: nobody waits beside an idle CPU */
+
+	if (!s->nr_overloaded || c->pending)
 		return false;
 	for (uint32_t scope = WAKEIF_CORE; scope < WAKEIF_NR_SCOPES; scope++) {
+		struct sim_newidle *n = &c->newidle[scope];
+
 		if (scope > WAKEIF_CORE && same_group(s, cpu, scope, scope - 1))
 			continue;
-		if (pull_from(s, cpu, scope, false)) {
+		if (scope == WAKEIF_CORE && s->topo->smt < 2)
+			continue;
+		cost_ns += s->newidle_cost_ns;
+		if (c->avg_idle_ns < cost_ns && !always)
+			break;
+		if (!always && !dice(s, cpu, scope)) {
+			learn(n, 0);
+			continue;
+		}
+		uint32_t weight = 1 + n->ratio;
+		bool pulled = pull_from(s, cpu, (enum wakeif_scope)scope, false);
+
+		learn(n, pulled ? (1024 + weight / 2) / weight : 0);
+		if (pulled) {
 			s->result->newidle_moves++;
 			return true;
 		}

@@ -387,7 +387,7 @@ bool wi_sim_run(const struct wi_workload *w, const struct wi_sim_opts *opts, str
 		goto out;
 	begin_cpus(&s);
 	begin_masks(&s);
-	if (!s_timers_begin(&s)) {
+	if (!s_timers_begin(&s) || !s_balance_begin(&s)) {
 		wi_err_nomem(err);
 		goto out;
 	}

@@ -64,6 +64,13 @@ struct sim_task {
 	bool placing; /* decided: counts in pending of cpu */
 };
 
+/* How often a look for waiting tasks before idling has found one, of all looks. */
+struct sim_newidle {
+	uint32_t tries, found, ratio; /* ratio in 1/1024 */
+};
+
+#define SIM_DOMAINS WAKEIF_NR_SCOPES
+
 struct sim_cpu {
 	struct wi_queue q;
 	struct wi_rt_queue rt;
@@ -80,6 +87,7 @@ struct sim_cpu {
 	uint32_t sleepers;	  /* tasks whose timers may go off early, list */
 	uint64_t next_balance_ns;
 	uint32_t failed_balances, failed_savings;
+	struct sim_newidle newidle[SIM_DOMAINS];
 };
 
 enum sim_event_type { EV_PROGRESS, EV_SWITCH, EV_DECIDE, EV_ENQUEUE, EV_TIMER, EV_BIRTH, EV_TICK };
@@ -124,6 +132,7 @@ struct sim {
 
 	struct wi_tally *tally;
 	struct wi_sim_result *result;
+	uint64_t newidle_cost_ns;
 	uint32_t nr_overloaded; /* CPUs with somebody waiting */
 	bool failed;
 };
@@ -170,6 +179,8 @@ void s_view_cpu(struct sim *s, uint32_t cpu); /* after anything changed there */
 uint32_t s_place(struct sim *s, struct sim_task *t, uint32_t flags, enum wakeif_class *class_);
 
 /* balance.c */
+bool s_balance_begin(struct sim *s); /* false: out of memory */
+void s_idle_ended(struct sim *s, uint32_t cpu, bool woken);
 bool s_newidle(struct sim *s, uint32_t cpu); /* true: a task was pulled */
 void s_balance(struct sim *s, uint32_t cpu); /* at a tick */
 

@@ -182,7 +182,7 @@ static void switch_in(struct sim *s, uint32_t cpu, struct sim_task *t)
 	t->waking = NONE;
 }
 
-static void finish_switch(struct sim *s, uint32_t cpu, uint32_t prev, bool prev_stays, char prev_state)
+static void finish_switch(struct sim *s, uint32_t cpu, uint32_t prev, bool prev_stays, char prev_state, bool woken)
 {
 	struct sim_cpu *c = &s->cpu[cpu];
 	bool was_busy = prev != NONE, is_busy = c->curr != NONE;
@@ -192,9 +192,7 @@ static void finish_switch(struct sim *s, uint32_t cpu, uint32_t prev, bool prev_
 		wi_tally_cpu(s->tally, s->now_ns, cpu, is_busy, false);
 		s_tell_cpu(s, cpu, is_busy ? WAKEIF_CPU_WAKES : WAKEIF_CPU_IDLES);
 		if (is_busy) {
-			uint64_t idle_ns = s->now_ns - c->idle_since_ns;
-
-			c->avg_idle_ns += (uint64_t)(((int64_t)idle_ns - (int64_t)c->avg_idle_ns) / 8);
+			s_idle_ended(s, cpu, woken);
 			s_timers_due(s, cpu);
 		}
 		c->idle_since_ns = s->now_ns;
@@ -214,6 +212,7 @@ void s_schedule(struct sim *s, uint32_t cpu)
 	struct sim_cpu *c = &s->cpu[cpu];
 	uint32_t prev = c->curr;
 	struct sim_task *t = prev != NONE ? &s->task[prev] : NULL, *next;
+	bool woken = c->resched;
 
 	s_account(s, cpu);
 	c->resched = false;
@@ -242,7 +241,7 @@ void s_schedule(struct sim *s, uint32_t cpu)
 	}
 	bool stays = t && (t->state == S_RUNNABLE || t->moves); /* who is taken elsewhere does not sleep */
 
-	finish_switch(s, cpu, prev, stays, !t || stays ? 'R' : t->state == S_OVER ? 'X' : 'S');
+	finish_switch(s, cpu, prev, stays, !t || stays ? 'R' : t->state == S_OVER ? 'X' : 'S', woken);
 }
 
 /* ---- operations ---- */
