@@ -94,7 +94,12 @@ static const struct wi_wake_noise *pick(const struct sim *s, const struct sim_ta
 	return n;
 }
 
-/* A recorded wakeup of this kind; where there is none, of the kinds that differ in less and less important bits. */
+/*
+ * A recorded wakeup of this kind; where there are too few for a distribution, of the kinds that differ in less and less
+ * important bits: a what-if may make thousands of wakeups of a kind that was recorded once, with an outlier.
+ */
+#define ENOUGH 32u
+
 static const struct wi_wake_noise *draw(const struct sim *s, const struct sim_task *t, int which, uint32_t kind,
 					enum purpose purpose)
 {
@@ -107,17 +112,19 @@ static const struct wi_wake_noise *draw(const struct sim *s, const struct sim_ta
 					WI_WAKE_BUSY | WI_WAKE_REMOTE,
 					WI_WAKE_BUSY | WI_WAKE_IRQ | WI_WAKE_REMOTE };
 
-	for (uint32_t i = 0; i < sizeof(like); i++) {
+	struct table most = { NULL, 0 };
+
+	for (uint32_t i = 0; i < sizeof(like) && most.nr < ENOUGH; i++) {
 		uint32_t k = kind ^ like[i];
 		struct table from = which == 0 ? (struct table){ s->w->draw[k].noise, s->w->draw[k].nr }
 				    : which == 1
 					    ? (struct table){ s->w->draw_idle[k].noise, s->w->draw_idle[k].nr }
 					    : (struct table){ s->w->draw_preempt[k].noise, s->w->draw_preempt[k].nr };
 
-		if (from.nr)
-			return pick(s, t, from, purpose);
+		if (from.nr > most.nr)
+			most = from;
 	}
-	return NULL;
+	return most.nr ? pick(s, t, most, purpose) : NULL;
 }
 
 static uint64_t known(uint16_t code)

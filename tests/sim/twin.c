@@ -4,10 +4,10 @@
  * recording; that is read and extracted like any other and predicts a change. Truth: the first tapes under the same
  *change. No kernel and no host is in the way, so what is missed is what extraction loses.
  *
- *	twin [-s SEEDS] [-p SMT_SPEED] [-v] [-k FOLDER] INPUT...
+ *	twin [-s SEEDS] [-f FIRST] [-p SMT_SPEED] [-v] [-k FOLDER] INPUT...
  *
  * INPUT: a trace (its folder's topology.tar.gz and tasks.before are used where they are), or world:NAME.
- * -k: the last recording of the machine stays there as twin.dat.
+ * -k: the machine's recordings with the last seed stay there: twin.dat, truth-N.dat and told-N.dat under change N.
  * Prints one line a cell (input, change, metric), separated by tabs, then the summary as a table in Markdown.
  */
 #include <getopt.h>
@@ -66,7 +66,7 @@ struct sums {
 };
 
 static struct {
-	uint32_t seeds, smt_speed;
+	uint32_t first, seeds, smt_speed;
 	bool verbose;
 	const char *keep;
 	char dir[64];
@@ -291,6 +291,15 @@ static void judge(const char *input, int c, int m, const struct seed_values *tru
 	count(&twin.all, right, size);
 }
 
+/* Under a change, too, if recordings are kept. */
+static const char *keep(const char *which, int change)
+{
+	static char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s-%d.dat", twin.keep ? twin.keep : "", which, change);
+	return twin.keep ? path : NULL;
+}
+
 static uint64_t work(const struct wi_workload *w)
 {
 	uint64_t ns = 0;
@@ -316,19 +325,19 @@ static void experiment(const char *input, const struct wi_workload *w, const cha
 	for (uint32_t s = 0; s < twin.seeds; s++) {
 		struct loaded second;
 
-		run(w, -1, NULL, s + 1, path, truth[s].base);
+		run(w, -1, NULL, twin.first + s + 1, path, truth[s].base);
 		load(&second, path, topology, tasks, smt_speed);
 		if (twin.verbose)
 			printf("tapes\t%s\t%" PRIu64 " wakes\t%" PRIu64 " internal\t%" PRIu64
 			       " implied\t%u orders\t%.3f of the work\n",
 			       input, second.w->facts.wakes, second.w->facts.internal, second.w->facts.implied,
 			       second.w->nr_orders, (double)work(second.w) / (double)work(w));
-		run(second.w, -1, NULL, s + 1001, NULL, told[s].base);
+		run(second.w, -1, NULL, twin.first + s + 1001, NULL, told[s].base);
 		for (int c = 0; c < NR_CHANGES; c++) {
 			if (c == NOSMT && !smt)
 				continue;
-			run(w, c, no_smt, s + 1, NULL, truth[s].change[c]);
-			run(second.w, c, no_smt, s + 1001, NULL, told[s].change[c]);
+			run(w, c, no_smt, twin.first + s + 1, keep("truth", c), truth[s].change[c]);
+			run(second.w, c, no_smt, twin.first + s + 1001, keep("told", c), told[s].change[c]);
 		}
 		unload(&second);
 	}
@@ -446,9 +455,11 @@ int main(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "s:p:vk:")) != -1) {
+	while ((opt = getopt(argc, argv, "s:f:p:vk:")) != -1) {
 		if (opt == 's')
 			twin.seeds = (uint32_t)atoi(optarg);
+		else if (opt == 'f')
+			twin.first = (uint32_t)atoi(optarg);
 		else if (opt == 'p')
 			twin.smt_speed = (uint32_t)(atof(optarg) * 1024 + 0.5);
 		else if (opt == 'k')
@@ -456,7 +467,7 @@ int main(int argc, char **argv)
 		else if (opt == 'v')
 			twin.verbose = true;
 		else
-			die("usage: twin [-s SEEDS] [-p SMT_SPEED] [-v] [-k FOLDER] INPUT...");
+			die("usage: twin [-s SEEDS] [-f FIRST] [-p SMT_SPEED] [-v] [-k FOLDER] INPUT...");
 	}
 	if (twin.seeds < 2 || twin.seeds > MAX_SEEDS || twin.smt_speed < 512 || twin.smt_speed > 1024)
 		die("2 .. %u seeds, a speed of 0.5 .. 1", MAX_SEEDS);
