@@ -61,6 +61,15 @@ static void begin_cpus(struct sim *s)
 					.cpu = s->view_cpu };
 }
 
+/* Who idled for longest is not known: any order, but one. 0 would be never. */
+static void begin_idle(struct sim *s)
+{
+	uint32_t nr = s->topo->nr_cpus, first = (uint32_t)(s_hash(s, 0, 0, 14) % nr);
+
+	for (uint32_t i = 0; i < nr; i++)
+		s->view_cpu[(first + i) % nr].idle_since_ns = i + 1;
+}
+
 /* A set of CPUs as it is on this machine: those of it that are there; else the SMT siblings of its CPUs; else all. */
 static void translate_mask(struct sim *s, const wakeif_word *from, wakeif_word *to)
 {
@@ -386,6 +395,7 @@ bool wi_sim_run(const struct wi_workload *w, const struct wi_sim_opts *opts, str
 	if (!begin_model(&s, err))
 		goto out;
 	begin_cpus(&s);
+	begin_idle(&s);
 	begin_masks(&s);
 	if (!s_timers_begin(&s) || !s_balance_begin(&s)) {
 		wi_err_nomem(err);
