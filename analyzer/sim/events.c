@@ -163,8 +163,13 @@ uint64_t s_transit_ns(struct sim *s, const struct sim_task *t)
 		return 0;
 	if (own(s, t, t->noise.transit))
 		return known(t->noise.transit);
+	/* What comes after the decision is drawn; the decision was when it was. */
 	n = draw(s, t, 0, t->kind, FOR_TRANSIT);
-	return n ? known(n->transit) : 0;
+	if (!n || n->transit == WI_NOISE_UNKNOWN)
+		return 0;
+	uint64_t transit_ns = known(n->transit), gap_ns = known(n->gap);
+
+	return s->now_ns - t->waking_ns + (transit_ns > gap_ns ? transit_ns - gap_ns : 0);
 }
 
 uint64_t s_start_ns(struct sim *s, const struct sim_task *t, bool preempts)
