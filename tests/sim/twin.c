@@ -332,7 +332,7 @@ static void experiment(const char *input, const struct wi_workload *w, const cha
 			       " implied\t%u orders\t%.3f of the work\n",
 			       input, second.w->facts.wakes, second.w->facts.internal, second.w->facts.implied,
 			       second.w->nr_orders, (double)work(second.w) / (double)work(w));
-		run(second.w, -1, NULL, twin.first + s + 1001, NULL, told[s].base);
+		run(second.w, -1, NULL, twin.first + s + 1001, keep("told", -1), told[s].base);
 		for (int c = 0; c < NR_CHANGES; c++) {
 			if (c == NOSMT && !smt)
 				continue;
