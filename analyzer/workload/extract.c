@@ -280,7 +280,9 @@ static void on_enqueued(struct wi_extract *x, uint32_t i, const struct wakeif_ha
 	const struct xcpu *c = h->cpu < x->opt.topology->nr_cpus ? &x->cpu[h->cpu] : NULL;
 
 	w->enqueued_switches = c ? c->nr_switches : 0;
-	w->noise.kind |= c && c->task != NONE ? WI_WAKE_BUSY : 0;
+	w->busy = c && c->task != NONE;
+	if (!w->decided && w->busy)
+		w->noise.kind |= WI_WAKE_BUSY;
 	w->noise.kind |= h->cpu != w->waker_cpu ? WI_WAKE_REMOTE : 0;
 }
 
@@ -503,6 +505,10 @@ static void decided(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 	struct wake *k = x_wake(x, nr);
 
 	k->class_ = w->pub.class_;
+	/* How it was sent depends on what the CPU did then, not on what it does when the wakeup arrives. */
+	k->decided = w->chosen_cpu < x->opt.topology->nr_cpus;
+	if (k->decided && x->cpu[w->chosen_cpu].task != NONE)
+		k->noise.kind |= WI_WAKE_BUSY;
 }
 
 void wi_extract_sync(struct wi_extract *x, const struct wi_wakeup *w, bool set)
@@ -530,9 +536,9 @@ static void latencies(const struct wi_extract *x, struct wake *k, const struct w
 
 	if (c->nr_switches != k->enqueued_switches) /* somebody else ran in between */
 		return;
-	if (!(k->noise.kind & WI_WAKE_BUSY) && w->run_after_pid == 0) {
+	if (!k->busy && w->run_after_pid == 0) {
 		k->noise.start = wi_noise_encode(wait_ns);
-	} else if (k->noise.kind & WI_WAKE_BUSY && c->out_preempted && c->out_ns == w->run_ns &&
+	} else if (k->busy && c->out_preempted && c->out_ns == w->run_ns &&
 		   wait_ns < PREEMPTION_NS) {
 		k->noise.start = wi_noise_encode(wait_ns);
 		k->noise.flags |= WI_WAKE_PREEMPTED;

@@ -47,6 +47,8 @@ struct wake {
 	uint32_t waker_comm, waker_cpu, slept_cpu;
 	uint8_t context, class_, fate;
 	bool on_tape; /* the waker's raw tape has it */
+	bool decided; /* noise.kind tells whether the chosen CPU was busy at the decision, else at the enqueue */
+	bool busy;    /* at the enqueue */
 	struct wi_wake_noise noise;
 	uint64_t enqueued_switches; /* switches on the CPU at the enqueue */
 	uint64_t oncpu_ns;	    /* switch-out minus waking where the wakee was still on its CPU; else 0 */
