@@ -10,11 +10,17 @@
 #define MIGRATION_COST_NS 500000u
 #define LOOP_MAX 32u
 
-/* It ran here a moment ago: its cache is warm. Between the threads of a core that costs nothing. */
-static bool hot(const struct sim *s, const struct sim_task *t, enum wakeif_scope scope)
+/* Failures after which warm caches do not count: cache_nice_tries of SMT, of what shares a cache, of nodes. */
+static uint32_t nice_tries(const struct wakeif_domain *sd)
 {
-	return scope > WAKEIF_CORE && s->now_ns - t->ran_until_ns < MIGRATION_COST_NS * s->params.scale &&
-	       t->ran_until_ns;
+	return sd->flags & WAKEIF_SD_SHARE_CPUCAPACITY ? 0 : sd->flags & WAKEIF_SD_NUMA ? 2 : 1;
+}
+
+/* It ran here a moment ago: its cache is warm. Between the threads of a core that costs nothing. */
+static bool hot(const struct sim *s, const struct sim_task *t, const struct wakeif_domain *sd)
+{
+	return !(sd->flags & WAKEIF_SD_SHARE_CPUCAPACITY) && t->ran_until_ns &&
+	       s->now_ns - t->ran_until_ns < MIGRATION_COST_NS * s->params.scale;
 }
 
 static void pull(struct sim *s, struct sim_task *t, uint32_t to)
@@ -37,49 +43,50 @@ static void pull(struct sim *s, struct sim_task *t, uint32_t to)
 	s_view_cpu(s, to);
 }
 
-/* One that waits on `from` and may run on `to`, least recently run first; NULL: none. */
-static struct sim_task *movable(struct sim *s, uint32_t from, uint32_t to, enum wakeif_scope scope, bool also_hot)
+static bool may_move(const struct sim *s, const struct sim_task *t, uint32_t to, const struct wakeif_domain *sd,
+		     uint32_t failed)
+{
+	return !t->e.delayed && wi_mask_test(t->allowed, to) && (failed > nice_tries(sd) || !hot(s, t, sd));
+}
+
+/* One that waits on `from` and may run on `to`, least recently run or queued first; NULL: none. */
+static struct sim_task *movable(struct sim *s, uint32_t from, uint32_t to, const struct wakeif_domain *sd,
+				uint32_t failed)
 {
 	const struct wi_queue *q = &s->cpu[from].q;
+	struct sim_task *best = NULL;
 
 	for (uint32_t i = q->nr_waiting, seen = 0; i-- > 0 && seen < LOOP_MAX; seen++) {
 		struct sim_task *t = &s->task[q->waiting[i]->task];
 
-		if (!t->e.delayed && wi_mask_test(t->allowed, to) && (also_hot || !hot(s, t, scope)))
-			return t;
+		if (may_move(s, t, to, sd, failed) && (!best || t->touched < best->touched))
+			best = t;
 	}
-	return NULL;
-}
-
-/* The CPU of the scope's group with the most runnable tasks, more than one; NONE: none has. */
-static uint32_t busiest(const struct sim *s, uint32_t cpu, enum wakeif_scope scope)
-{
-	const wakeif_word *span = s->topo->span[scope][s->topo->group[scope][cpu]];
-	uint32_t best = NONE, most = 1;
-
-	for (uint32_t c = wi_mask_next(span, s->topo->nr_words, 0); c != UINT32_MAX;
-	     c = wi_mask_next(span, s->topo->nr_words, c + 1))
-		if (c != cpu && s->cpu[c].online && s->view_cpu[c].nr_cfs > most && s->cpu[c].curr != NONE) {
-			most = s->view_cpu[c].nr_cfs;
-			best = c;
-		}
 	return best;
 }
 
-static bool same_group(const struct sim *s, uint32_t cpu, enum wakeif_scope a, enum wakeif_scope b)
+/* Takes what should move; the number of tasks. One: at most one. */
+static uint32_t take(struct sim *s, uint32_t from, uint32_t cpu, const struct wakeif_domain *sd, uint32_t failed,
+		     bool idle, bool one, enum sim_move kind, uint64_t amount)
 {
-	return wi_mask_equal(s->topo->span[a][s->topo->group[a][cpu]], s->topo->span[b][s->topo->group[b][cpu]],
-			     s->topo->nr_words);
-}
+	uint32_t nr = 0;
 
-static bool pull_from(struct sim *s, uint32_t cpu, enum wakeif_scope scope, bool also_hot)
-{
-	uint32_t from = busiest(s, cpu, scope);
-	struct sim_task *t = from != NONE ? movable(s, from, cpu, scope, also_hot) : NULL;
+	while (amount && s->view_cpu[from].nr_cfs > (idle ? 1u : 0u) && nr < LOOP_MAX) {
+		struct sim_task *t = movable(s, from, cpu, sd, failed);
+		uint64_t part = !t			 ? 0
+				: kind == SIM_MOVE_TASKS ? 1
+				: kind == SIM_MOVE_LOAD	 ? t->e.weight >> (failed < 16 ? failed : 16)
+							 : 1024 / s->view_cpu[from].nr_cfs;
 
-	if (t)
+		if (!t || (kind != SIM_MOVE_TASKS && part > amount))
+			break;
 		pull(s, t, cpu);
-	return t;
+		nr++;
+		if (one)
+			break;
+		amount -= part < amount ? part : amount;
+	}
+	return nr;
 }
 
 /* ---- before a CPU idles ---- */
@@ -134,7 +141,7 @@ bool s_balance_begin(struct sim *s)
 	s->newidle_cost_ns *= s->params.scale;
 	for (uint32_t c = 0; c < s->topo->nr_cpus; c++)
 		for (uint32_t d = 0; d < SIM_DOMAINS; d++)
-			s->cpu[c].newidle[d] = (struct sim_newidle){ 512, 256, 512 };
+			s->cpu[c].domain[d].newidle = (struct sim_newidle){ 512, 256, 512 };
 	free(ns);
 	return true;
 }
@@ -142,7 +149,7 @@ bool s_balance_begin(struct sim *s)
 /* Kernels of late look in proportion to how often a look has found something. true: look. */
 static bool dice(struct sim *s, uint32_t cpu, uint32_t d)
 {
-	const struct sim_newidle *n = &s->cpu[cpu].newidle[d];
+	const struct sim_newidle *n = &s->cpu[cpu].domain[d].newidle;
 
 	return s_hash(s, cpu << 4 | d, s->seq, 13) % 1024 <= n->ratio + 1u;
 }
@@ -157,6 +164,25 @@ static void learn(struct sim_newidle *n, uint32_t found)
 	n->found /= 2;
 }
 
+static uint32_t nr_levels(const struct sim *s, uint32_t cpu)
+{
+	return s->topo->nr_domains[cpu] < SIM_DOMAINS ? s->topo->nr_domains[cpu] : SIM_DOMAINS;
+}
+
+/* Of the domain the CPU where most wait beside one that runs. */
+static uint32_t longest(const struct sim *s, const struct wakeif_domain *sd, uint32_t cpu)
+{
+	uint32_t best = NONE, most = 1;
+
+	for (uint32_t c = wi_mask_next(sd->span, s->topo->nr_words, 0); c != UINT32_MAX;
+	     c = wi_mask_next(sd->span, s->topo->nr_words, c + 1))
+		if (c != cpu && s->cpu[c].online && s->view_cpu[c].nr_cfs > most) {
+			most = s->view_cpu[c].nr_cfs;
+			best = c;
+		}
+	return best;
+}
+
 bool s_newidle(struct sim *s, uint32_t cpu)
 {
 	struct sim_cpu *c = &s->cpu[cpu];
@@ -165,22 +191,25 @@ bool s_newidle(struct sim *s, uint32_t cpu)
 
 	if (!s->nr_overloaded || c->pending)
 		return false;
-	for (uint32_t scope = WAKEIF_CORE; scope < WAKEIF_NR_SCOPES; scope++) {
-		struct sim_newidle *n = &c->newidle[scope];
+	for (uint32_t level = 0; level < nr_levels(s, cpu); level++) {
+		const struct wakeif_domain *sd = &s->topo->domains[cpu][level];
+		struct sim_newidle *n = &c->domain[level].newidle;
+		enum sim_move kind;
+		uint64_t amount;
 
-		if (scope > WAKEIF_CORE && same_group(s, cpu, scope, scope - 1))
-			continue;
-		if (scope == WAKEIF_CORE && s->topo->smt < 2)
+		if (!(sd->flags & WAKEIF_SD_BALANCE_NEWIDLE) && !always)
 			continue;
 		cost_ns += s->newidle_cost_ns;
 		if (c->avg_idle_ns < cost_ns && !always)
 			break;
-		if (!always && !dice(s, cpu, scope)) {
+		if (!always && !dice(s, cpu, level)) {
 			learn(n, 0);
 			continue;
 		}
 		uint32_t weight = 1 + n->ratio;
-		bool pulled = pull_from(s, cpu, (enum wakeif_scope)scope, false);
+		uint32_t from = always ? longest(s, sd, cpu) : s_find_busiest(s, cpu, level, true, &kind, &amount);
+		bool pulled = from != NONE && take(s, from, cpu, sd, always ? UINT32_MAX : c->domain[level].failed,
+						   true, true, always ? SIM_MOVE_TASKS : kind, always ? 1 : amount);
 
 		learn(n, pulled ? (1024 + weight / 2) / weight : 0);
 		if (pulled) {
@@ -192,26 +221,6 @@ bool s_newidle(struct sim *s, uint32_t cpu)
 }
 
 /* ---- at the tick ---- */
-
-static bool core_idle(const struct sim *s, uint32_t cpu)
-{
-	return !s->core_busy[s->cpu[cpu].core];
-}
-
-/* A CPU whose core runs two tasks while this whole core idles: NONE if there is none in the scope. */
-static uint32_t crowded_core(const struct sim *s, uint32_t cpu, enum wakeif_scope scope)
-{
-	const wakeif_word *span = s->topo->span[scope][s->topo->group[scope][cpu]];
-
-	for (uint32_t c = wi_mask_next(span, s->topo->nr_words, 0); c != UINT32_MAX;
-	     c = wi_mask_next(span, s->topo->nr_words, c + 1)) {
-		const struct sim_task *t = s->cpu[c].online && s->cpu[c].curr != NONE ? &s->task[s->cpu[c].curr] : NULL;
-
-		if (t && s->core_busy[s->cpu[c].core] > 1 && !s_is_rt(t) && wi_mask_test(t->allowed, cpu))
-			return c;
-	}
-	return NONE;
-}
 
 /* The task that runs on `from` is taken off it and queued on `to`. */
 void s_push_running(struct sim *s, uint32_t from, uint32_t to)
@@ -234,72 +243,73 @@ void s_push_running(struct sim *s, uint32_t from, uint32_t to)
 	s->result->active_moves++;
 }
 
-static void balance_idle(struct sim *s, uint32_t cpu)
-{
-	struct sim_cpu *c = &s->cpu[cpu];
-	bool also_hot = c->failed_balances > 1;
-	uint32_t from;
-
-	for (uint32_t scope = WAKEIF_CORE; scope < WAKEIF_NR_SCOPES && s->nr_overloaded; scope++) {
-		if (scope > WAKEIF_CORE && same_group(s, cpu, scope, scope - 1))
-			continue;
-		if (!pull_from(s, cpu, scope, also_hot))
-			continue;
-		s->result->balance_moves++;
-		c->failed_balances = 0;
-		s_schedule(s, cpu);
-		return;
-	}
-	/* Saving power among the cores of a package, two tasks on a core are what is wanted. */
-	from = core_idle(s, cpu) && !s->o.power_smt ? crowded_core(s, cpu, WAKEIF_LLC) : NONE;
-	if (from == NONE) {
-		c->failed_balances = 0;
-		return;
-	}
-	if (++c->failed_balances > 3) { /* as cache_nice_tries + 2 of the domain above SMT */
-		c->failed_balances = 0;
-		s_push_running(s, from, cpu);
-	}
-}
-
-/* Queues that differ by two or more meet half way. */
-static void balance_busy(struct sim *s, uint32_t cpu)
-{
-	for (uint32_t scope = WAKEIF_CORE; scope < WAKEIF_NR_SCOPES; scope++) {
-		uint32_t from = busiest(s, cpu, scope);
-
-		if ((scope > WAKEIF_CORE && same_group(s, cpu, scope, scope - 1)) || from == NONE)
-			continue;
-		uint32_t more = s->view_cpu[from].nr_cfs, here = s->view_cpu[cpu].nr_cfs;
-
-		for (uint32_t nr = more > here + 1 ? (more - here) / 2 : 0; nr; nr--) {
-			struct sim_task *t = movable(s, from, cpu, (enum wakeif_scope)scope, false);
-
-			if (!t)
-				break;
-			pull(s, t, cpu);
-			s->result->balance_moves++;
-		}
-	}
-}
-
-/* Idle CPUs look at every tick, busy ones 16 (busy_factor) domain weights apart. */
+/* Busy CPUs look this much more seldom. */
 #define BUSY_FACTOR 16u
+
+static uint64_t interval_ns(const struct sim *s, uint64_t base_ns, bool busy)
+{
+	uint64_t ns = busy ? base_ns * BUSY_FACTOR - s->tick_ns : base_ns,
+		 most = s->tick_ns * (s->o.hz * s->params.nr_cpus / 10);
+
+	return ns > most && most ? most : ns;
+}
+
+static bool look(struct sim *s, uint32_t cpu, uint32_t level, bool idle)
+{
+	const struct wakeif_domain *sd = &s->topo->domains[cpu][level];
+	struct sim_domain *d = &s->cpu[cpu].domain[level];
+	uint64_t least_ns = 1000000ull * sd->weight * s->params.scale, amount;
+	enum sim_move kind;
+	uint32_t from = s_find_busiest(s, cpu, level, idle, &kind, &amount), moved;
+
+	if (from == NONE) {
+		d->failed = 0;
+		d->interval_ns = d->interval_ns < 2 * least_ns ? 2 * d->interval_ns : d->interval_ns;
+		return false;
+	}
+	d->interval_ns = least_ns;
+	moved = s->view_cpu[from].nr_cfs > 1 ? take(s, from, cpu, sd, d->failed, idle, false, kind, amount) : 0;
+	s->result->balance_moves += moved;
+	if (moved) {
+		d->failed = 0;
+		if (idle)
+			s_schedule(s, cpu);
+		return true;
+	}
+	const struct sim_task *t = s->cpu[from].curr != NONE ? &s->task[s->cpu[from].curr] : NULL;
+
+	if (++d->failed <= nice_tries(sd) + 2 || kind != SIM_MOVE_TASKS || !t || s_is_rt(t) ||
+	    !wi_mask_test(t->allowed, cpu))
+		return false;
+	d->failed = nice_tries(sd) + 1;
+	s_push_running(s, from, cpu);
+	return true;
+}
 
 void s_balance(struct sim *s, uint32_t cpu)
 {
 	struct sim_cpu *c = &s->cpu[cpu];
+	bool idle = c->curr == NONE && !c->pending && !c->resched && !s->view_cpu[cpu].nr_running;
 
-	if (c->curr == NONE && !c->pending && !c->resched) {
-		if (s->o.power_mc || s->o.power_smt)
-			s_save_power(s, cpu);
-		if ((s->nr_overloaded || s->nr_busy > 1) && c->curr == NONE && !c->resched)
-			balance_idle(s, cpu);
-		return;
+	if (idle && (s->o.power_mc || s->o.power_smt)) {
+		s_save_power(s, cpu);
+		idle = c->curr == NONE && !c->resched;
 	}
-	if (s->now_ns < c->next_balance_ns)
+	if (!s->nr_overloaded && (s->nr_busy < 2 || !idle))
 		return;
-	c->next_balance_ns = s->now_ns + s->tick_ns / 4 * BUSY_FACTOR * s->topo->llc_size[cpu];
-	if (s->nr_overloaded)
-		balance_busy(s, cpu);
+	for (uint32_t level = 0; level < nr_levels(s, cpu); level++) {
+		struct sim_domain *d = &c->domain[level];
+		uint64_t weight_ns = 1000000ull * s->topo->domains[cpu][level].weight * s->params.scale;
+
+		d->interval_ns = d->interval_ns ? d->interval_ns : weight_ns;
+		if (s->now_ns < d->last_ns + interval_ns(s, d->interval_ns, !idle))
+			continue;
+		d->last_ns = s->now_ns;
+		if (!s_looks_for_group(s, cpu, level)) {
+			d->interval_ns = d->interval_ns < 2 * weight_ns ? 2 * d->interval_ns : d->interval_ns;
+			return;
+		}
+		if (look(s, cpu, level, idle) && idle)
+			return;
+	}
 }

@@ -26,8 +26,9 @@ static bool alloc_machine(struct sim *s)
 	s->unknown = calloc(words, sizeof(*s->unknown));
 	s->pending = calloc(words, sizeof(*s->pending));
 	s->sched_idle_only = calloc(words, sizeof(*s->sched_idle_only));
+	s->left = calloc(words, sizeof(*s->left));
 	return s->cpu && s->view_cpu && s->task && s->counter && s->core_busy && s->masks && s->idle && s->unknown &&
-	       s->pending && s->sched_idle_only;
+	       s->pending && s->sched_idle_only && s->left;
 }
 
 static void begin_cpus(struct sim *s)
@@ -372,6 +373,7 @@ static void free_machine(struct sim *s)
 	free(s->unknown);
 	free(s->pending);
 	free(s->sched_idle_only);
+	free(s->left);
 	free(s->heap);
 }
 

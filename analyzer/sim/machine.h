@@ -8,6 +8,7 @@
  *	timers.c	sleeping tasks whose timers may go off with other interrupts
  *	place.c		what a model sees and answers; placement without a model
  *	events.c	what is due when; draws
+ *	groups.c	which group of CPUs has too much to do
  *	balance.c	tasks that wait are taken elsewhere
  *	power.c		2009: tasks of a half-empty package or core are taken to a fuller one
  *	tell.c		what happened, to estimates, the model, the sink
@@ -47,14 +48,14 @@ struct sim_task {
 	bool requeues;		  /* its wake came while it was on its way out */
 	bool moves;		  /* to be placed anew when it leaves its CPU: exec */
 	uint32_t cpu;
-	uint32_t waits_for;			   /* counter, sleep or order */
-	uint32_t nr_blocks;			   /* reached */
-	uint32_t order_waiters, next_order_waiter; /* tasks that wait for nr_blocks; list */
-	uint64_t block_ns, ran_until_ns, rr_ns;
-	uint64_t due_ns;		     /* when its sleeps can end at the earliest; 0: not known */
-	uint32_t next_sleeper, prev_sleeper; /* on its CPU */
-	uint32_t timer_gen;		     /* of the timer event */
-	bool timed;			     /* among the CPU's sleepers */
+	uint32_t waits_for;				 /* counter, sleep or order */
+	uint32_t nr_blocks;				 /* reached */
+	uint32_t order_waiters, next_order_waiter;	 /* tasks that wait for nr_blocks; list */
+	uint64_t block_ns, ran_until_ns, rr_ns, touched; /* touched: order in which tasks were queued or ran last */
+	uint64_t due_ns;				 /* when its sleeps can end at the earliest; 0: not known */
+	uint32_t next_sleeper, prev_sleeper;		 /* on its CPU */
+	uint32_t timer_gen;				 /* of the timer event */
+	bool timed;					 /* among the CPU's sleepers */
 	/* the wakeup under way */
 	struct wi_wake_noise noise;
 	uint64_t waking_ns;
@@ -69,12 +70,29 @@ struct sim_newidle {
 	uint32_t tries, found, ratio; /* ratio in 1/1024 */
 };
 
-#define SIM_DOMAINS WAKEIF_NR_SCOPES
+#define SIM_DOMAINS 8u
+
+/* One CPU in one of its domains. */
+struct sim_domain {
+	uint64_t last_ns, interval_ns; /* of the last look at a tick, and until the next */
+	uint32_t failed;
+	struct sim_newidle newidle;
+};
+
+/* What a CPU has had to do: share of time busy, tasks on it, their weight; decayed as the kernel does. */
+enum sim_load_kind { SIM_UTIL, SIM_RUNNABLE, SIM_WEIGHT, SIM_LOADS };
+
+struct sim_load {
+	uint64_t last; /* 1024 ns */
+	uint64_t value[SIM_LOADS], part[SIM_LOADS], sum[SIM_LOADS];
+};
+
+enum sim_move { SIM_MOVE_TASKS, SIM_MOVE_UTIL, SIM_MOVE_LOAD };
 
 struct sim_cpu {
 	struct wi_queue q;
 	struct wi_rt_queue rt;
-	uint32_t curr; /* task; NONE: idle */
+	uint32_t curr;	    /* task; NONE: idle */
 	uint32_t on_record; /* as the last switch on record says: a task that leaves is current until its switch */
 	uint32_t speed;
 	uint64_t since_ns; /* accounted for up to here */
@@ -85,9 +103,9 @@ struct sim_cpu {
 	uint32_t pending;
 	uint32_t core, busy_core; /* core's number */
 	uint32_t sleepers;	  /* tasks whose timers may go off early, list */
-	uint64_t next_balance_ns;
-	uint32_t failed_balances, failed_savings;
-	struct sim_newidle newidle[SIM_DOMAINS];
+	uint32_t failed_savings;
+	struct sim_domain domain[SIM_DOMAINS];
+	struct sim_load load;
 };
 
 enum sim_event_type { EV_PROGRESS, EV_SWITCH, EV_DECIDE, EV_ENQUEUE, EV_TIMER, EV_BIRTH, EV_TICK };
@@ -123,7 +141,7 @@ struct sim {
 	/* what a model sees */
 	struct wakeif_view view;
 	struct wakeif_cpu *view_cpu;
-	wakeif_word *idle, *unknown, *pending, *sched_idle_only;
+	wakeif_word *idle, *unknown, *pending, *sched_idle_only, *left; /* left: scratch */
 	struct wi_estimates *est;
 	struct wakeif_host host;
 	void *model;
@@ -177,6 +195,12 @@ void s_timers_due(struct sim *s, uint32_t cpu); /* an interrupt has reached a CP
 /* place.c */
 void s_view_cpu(struct sim *s, uint32_t cpu); /* after anything changed there */
 uint32_t s_place(struct sim *s, struct sim_task *t, uint32_t flags, enum wakeif_class *class_);
+
+/* groups.c */
+void s_load_set(struct sim *s, uint32_t cpu, uint64_t util, uint64_t runnable, uint64_t weight);
+void s_load_advance(struct sim *s, uint32_t cpu);
+uint32_t s_find_busiest(struct sim *s, uint32_t cpu, uint32_t level, bool idle, enum sim_move *kind, uint64_t *amount);
+bool s_looks_for_group(const struct sim *s, uint32_t cpu, uint32_t level);
 
 /* balance.c */
 bool s_balance_begin(struct sim *s); /* false: out of memory */

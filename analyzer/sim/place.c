@@ -22,6 +22,8 @@ void s_view_cpu(struct sim *s, uint32_t cpu)
 	if (!c->online)
 		return;
 	s->nr_overloaded += (waiting && curr) - (v->nr_running > 1);
+	if (s->o.balance != WI_BALANCE_OFF)
+		s_load_set(s, cpu, curr ? 1024 : 0, 1024 * (uint64_t)nr_cfs, c->q.weight);
 	v->nr_running = nr_cfs + c->rt.nr;
 	v->nr_cfs = nr_cfs;
 	v->nr_sched_idle = c->q.nr_idle;

@@ -175,6 +175,7 @@ static void switch_in(struct sim *s, uint32_t cpu, struct sim_task *t)
 		s->fair->set(&c->q, &t->e);
 	}
 	t->state = S_RUNNING;
+	t->touched = s->seq++;
 	c->curr = s_number(s, t);
 	wi_tally_wait(s->tally, s->now_ns, cpu, -1);
 	if (t->waking != NONE)

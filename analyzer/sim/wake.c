@@ -81,7 +81,7 @@ bool s_queue_on(struct sim *s, uint32_t task, uint32_t cpu, bool initial, bool w
 	s_account(s, cpu);
 	t->cpu = cpu;
 	t->state = S_RUNNABLE;
-	t->e.arrived = s->seq++;
+	t->e.arrived = t->touched = s->seq++;
 	if (s_is_rt(t)) {
 		ok = wi_rt_add(&c->rt, &t->e, false);
 	} else {
