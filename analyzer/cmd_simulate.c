@@ -32,6 +32,16 @@ enum {
 	KEY_POWER
 };
 
+/* SMT speeds at which the what-ifs are repeated, in 1/1024: 0.5, 0.62, 0.9. */
+static const uint32_t speeds[] = { 512, 635, 922 };
+#define NR_SPEEDS (sizeof(speeds) / sizeof(*speeds))
+
+/* A workload taken from the trace again; its topology is that of its session. */
+struct sensitive {
+	struct wi_session s;
+	struct wi_workload *w;
+};
+
 struct simulate_cmd {
 	struct wi_workload_cmd c; /* first: it begins with the struct wi_opts of the option groups */
 	uint32_t seeds, jobs;
@@ -51,7 +61,9 @@ struct simulate_cmd {
 	struct wi_model_spec spec[WI_REPLAY_MODELS + 4]; /* the baseline's and those of --power-savings, too */
 	size_t nr_specs;
 	struct wi_sim_policy *policy;
-	struct wi_sim_opts *opts; /* by policy */
+	struct wi_sim_opts *opts;	       /* by policy */
+	const struct wi_workload **of;	       /* by policy: what it runs */
+	struct sensitive sensitive[NR_SPEEDS]; /* the tapes at other SMT speeds */
 	size_t nr_policies, room;
 	size_t first_what_if, nr_what_ifs, first_sensitivity, nr_sensitivity;
 	struct wi_self_replay self;
@@ -263,7 +275,10 @@ static struct wi_sim_opts *add_policy(struct simulate_cmd *c, const struct wi_mo
 		c->policy = p ? p : c->policy;
 		o = p ? realloc(c->opts, room * sizeof(*o)) : NULL;
 		c->opts = o ? o : c->opts;
-		if (!o) {
+		const struct wi_workload **of = o ? realloc(c->of, room * sizeof(*of)) : NULL;
+
+		c->of = of ? of : c->of;
+		if (!of) {
 			wi_err_nomem(err);
 			return NULL;
 		}
@@ -275,6 +290,8 @@ static struct wi_sim_opts *add_policy(struct simulate_cmd *c, const struct wi_mo
 	o->ops = spec->ops;
 	o->values = spec->values;
 	memset(p, 0, sizeof(*p));
+	p->base = UINT32_MAX;
+	c->of[c->nr_policies] = c->w;
 	va_start(ap, fmt);
 	if (vasprintf(&more, fmt, ap) < 0)
 		more = NULL;
@@ -326,7 +343,6 @@ static bool add_what_ifs(struct simulate_cmd *c, const struct wi_sim_opts *base,
 
 	like.topology = c->what_if;
 	like.no_wakeup_preemption = c->no_preemption;
-	c->first_what_if = c->nr_policies;
 	for (size_t i = other ? 0 : 1; i < c->nr_specs; i++) {
 		if (i && c->spec[i].ops == c->spec[0].ops && !strcmp(c->spec[i].params, c->spec[0].params))
 			continue; /* the baseline itself */
@@ -334,7 +350,6 @@ static bool add_what_ifs(struct simulate_cmd *c, const struct wi_sim_opts *base,
 				c->no_preemption ? ", no wakeup preemption" : ""))
 			return false;
 	}
-	c->nr_what_ifs = c->nr_policies - c->first_what_if;
 	return true;
 }
 
@@ -354,14 +369,12 @@ static bool add_power_savings(struct simulate_cmd *c, const struct wi_sim_opts *
 		if (!add_spec(c, text, err) || !add_policy(c, &c->spec[c->nr_specs - 1], &like, err, "%s", ""))
 			return false;
 	}
-	c->nr_what_ifs = c->nr_policies - c->first_what_if;
 	return true;
 }
 
 /* The same what-ifs with wakes from outside timed the other way, and without soft edges. */
 static bool add_sensitivity(struct simulate_cmd *c, struct wi_err *err)
 {
-	c->first_sensitivity = c->nr_policies;
 	for (size_t i = 0; i < c->nr_what_ifs && !c->no_sensitivity; i++) {
 		for (int k = 0; k < 3; k++) {
 			static const char *const name[] = { ", wakes from outside at recorded times",
@@ -380,7 +393,52 @@ static bool add_sensitivity(struct simulate_cmd *c, struct wi_err *err)
 				return false;
 		}
 	}
-	c->nr_sensitivity = c->nr_policies - c->first_sensitivity;
+	return true;
+}
+
+/* And with other SMT speeds, at which the tapes hold other amounts of work: each against the baseline at its speed. */
+static bool add_speed(struct simulate_cmd *c, const struct wi_sim_opts *base, struct sensitive *at, uint32_t speed,
+		      struct wi_err *err)
+{
+	struct wi_workload_wanted wanted = c->c.wanted;
+	uint32_t own_base = (uint32_t)c->nr_policies;
+	struct wi_sim_opts like = *base;
+
+	wanted.smt_speed = speed;
+	wanted.nr_smt_speeds = 0;
+	wanted.observer = NULL;
+	wanted.bind = NULL;
+	if (!wi_session_open(&at->s, &c->c.r.o, err))
+		return false;
+	at->w = wi_session_workload(&at->s, &wanted, err);
+	like.smt_speed_of = NULL;
+	if (!at->w || !add_policy(c, &c->spec[0], &like, err, ", SMT speed %.2f", speed / 1024.0))
+		return false;
+	c->of[own_base] = at->w;
+	for (size_t i = 0; i < c->nr_what_ifs; i++) {
+		struct wi_model_spec spec = { .label = c->policy[c->first_what_if + i].label };
+
+		like = c->opts[c->first_what_if + i];
+		like.smt_speed_of = NULL;
+		spec.ops = like.ops;
+		spec.values = (int64_t *)(uintptr_t)like.values;
+		if (!add_policy(c, &spec, &like, err, ", SMT speed %.2f", speed / 1024.0))
+			return false;
+		c->policy[c->nr_policies - 1].base = own_base;
+		c->of[c->nr_policies - 1] = at->w;
+	}
+	return true;
+}
+
+static bool add_speeds(struct simulate_cmd *c, const struct wi_sim_opts *base, struct wi_err *err)
+{
+	bool smt = c->w->topology->smt > 1 || (c->what_if && c->what_if->smt > 1);
+
+	if (c->no_sensitivity || !c->nr_what_ifs || !smt)
+		return true;
+	for (size_t i = 0; i < NR_SPEEDS; i++)
+		if (speeds[i] != c->w->smt_speed && !add_speed(c, base, &c->sensitive[i], speeds[i], err))
+			return false;
 	return true;
 }
 
@@ -407,7 +465,19 @@ static bool add_policies(struct simulate_cmd *c, struct wi_err *err)
 	if (!o)
 		return false;
 	o->noise = WI_NOISE_DRAWN;
-	return add_what_ifs(c, &base, err) && add_power_savings(c, &base, err) && add_sensitivity(c, err);
+	c->first_what_if = c->nr_policies;
+	if (!add_what_ifs(c, &base, err) || !add_power_savings(c, &base, err))
+		return false;
+	c->nr_what_ifs = c->nr_policies - c->first_what_if;
+	c->first_sensitivity = c->nr_policies;
+	if (!add_sensitivity(c, err))
+		return false;
+	for (size_t i = c->first_what_if; i < c->nr_policies; i++)
+		c->policy[i].base = 0;
+	if (!add_speeds(c, &base, err))
+		return false;
+	c->nr_sensitivity = c->nr_policies - c->first_sensitivity;
+	return true;
 }
 
 /* ---- runs ---- */
@@ -423,7 +493,7 @@ static bool run_all(struct simulate_cmd *c, struct wi_err *err)
 	for (size_t i = 0; i < nr; i++) {
 		size_t p = i / c->seeds, seed = i % c->seeds;
 
-		job[i] = (struct wi_sim_job){ .workload = c->w,
+		job[i] = (struct wi_sim_job){ .workload = c->of[p],
 					      .opts = c->opts[p],
 					      .label = c->policy[p].label,
 					      .result = &c->policy[p].run[seed] };
@@ -467,7 +537,8 @@ static bool simulate(struct simulate_cmd *c, struct wi_err *err)
 	if (!add_policies(c, err) || !run_all(c, err))
 		return false;
 	for (size_t p = 0; p < c->nr_policies; p++)
-		if (!wi_sim_policy_summarise(&c->policy[p], p > 1 ? &c->policy[0] : NULL))
+		if (!wi_sim_policy_summarise(&c->policy[p],
+					     c->policy[p].base != UINT32_MAX ? &c->policy[c->policy[p].base] : NULL))
 			return wi_err_nomem(err);
 	wi_self_replay(&c->recorded, c->w->window_ns, &c->policy[0], &c->policy[1], &c->self);
 	describe(c);
@@ -517,6 +588,11 @@ static void fini(struct simulate_cmd *c)
 		wi_sim_policy_fini(&c->policy[i]);
 	free(c->policy);
 	free(c->opts);
+	free(c->of);
+	for (size_t i = 0; i < NR_SPEEDS; i++) {
+		wi_workload_free(c->sensitive[i].w);
+		wi_session_close(&c->sensitive[i].s);
+	}
 	for (size_t i = 0; i < c->nr_specs; i++)
 		wi_model_spec_fini(&c->spec[i]);
 	wi_tally_recorded_free(c->tally);

@@ -116,6 +116,10 @@ static bool what_ifs(FILE *out, const struct wi_simulate_report *r, size_t first
 
 	for (size_t i = first; i < first + nr; i++) {
 		const struct wi_sim_policy *p = &r->policy[i];
+
+		if (p->base == UINT32_MAX)
+			continue;
+		const struct wi_sim_policy *base = &r->policy[p->base];
 		struct wi_table *t = wi_table_new(columns, sizeof(columns) / sizeof(*columns));
 
 		for (uint32_t m = 0; m < WI_NR_SIM_METRICS; m++) {
@@ -123,7 +127,7 @@ static bool what_ifs(FILE *out, const struct wi_simulate_report *r, size_t first
 			char low[64], high[64];
 
 			wi_table_text(t, metric[m].title);
-			cell(t, m, r->policy[0].value[m].mean, false);
+			cell(t, m, base->value[m].mean, false);
 			cell(t, m, p->value[m].mean, false);
 			cell(t, m, d->mean, true);
 			value_text(low, sizeof(low), m, d->low, true);
@@ -143,7 +147,7 @@ static bool what_ifs(FILE *out, const struct wi_simulate_report *r, size_t first
 		wi_table_textf(t, "%.3f", p->ks);
 		wi_table_none(t);
 		wi_table_text(t, p->ks > r->self->ks ? "" : "within model error");
-		fprintf(out, "\n%s: %s against %s\n", title, p->label, r->policy[0].label);
+		fprintf(out, "\n%s: %s against %s\n", title, p->label, base->label);
 		if (!wi_table_print(t, out, 2))
 			return false;
 	}
@@ -359,7 +363,7 @@ void wi_simulate_json(struct wi_json *j, const struct wi_simulate_report *r)
 	json_self(j, r->self);
 	wi_json_array(j, "policies");
 	for (size_t i = 0; i < r->nr_policies; i++)
-		json_policy(j, r, &r->policy[i], i >= r->first_what_if);
+		json_policy(j, r, &r->policy[i], r->policy[i].base != UINT32_MAX);
 	wi_json_end_array(j);
 	wi_json_end_object(j);
 }

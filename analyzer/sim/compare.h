@@ -45,6 +45,7 @@ struct wi_sim_stat {			/* over seeds */
 /* Runs of one policy, a result a seed. */
 struct wi_sim_policy {
 	char *label; /* owned */
+	uint32_t base; /* number of the policy that it is compared with; UINT32_MAX: none */
 	struct wi_sim_result *run;
 	uint32_t nr_runs;
 	struct wi_sim_stat value[WI_NR_SIM_METRICS];
