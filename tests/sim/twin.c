@@ -382,6 +382,11 @@ static void make_world(struct sim_world *w, const char *name)
 		sim_timers(w, 6, 150, 200 * US, MS);
 	} else if (!strcmp(name, "mutexes")) {
 		sim_mutexes(w, 12, 4, 300, 30 * US, 60 * US);
+	} else if (!strcmp(name, "crowd")) {
+		sim_ping_pong(w, 12, 300, 30 * US);
+	} else if (!strcmp(name, "busy")) {
+		sim_requests(w, 3, 8, 80, 700 * US);
+		sim_timers(w, 6, 120, 200 * US, 500 * US);
 	} else if (!strcmp(name, "mix")) {
 		sim_hogs(w, 2, 100 * MS);
 		sim_ping_pong(w, 2, 700, 30 * US);

@@ -217,7 +217,7 @@ void sim_hackbench(struct sim_world *w, uint32_t groups, uint32_t senders, uint3
 		   uint64_t run_ns)
 {
 	for (uint32_t g = 0; g < groups; g++) {
-		uint32_t first_receiver = w->nr_tasks, counter = 0;
+		uint32_t counter = 0;
 
 		for (uint32_t r = 0; r < receivers; r++) {
 			uint32_t t = sim_task(w, "hackbench", by_turns(w, w->nr_tasks), WI_START_BLOCKED),
@@ -225,7 +225,7 @@ void sim_hackbench(struct sim_world *w, uint32_t groups, uint32_t senders, uint3
 
 			counter = r ? counter : c;
 			for (uint32_t n = 0; n < senders * rounds; n++)
-				sim_block(w, t, n ? run_ns + sim_lot(w, run_ns) : 0, c);
+				sim_block(w, t, n ? run_ns / 4 + sim_lot(w, run_ns / 2) : 0, c);
 			sim_run(w, t, run_ns);
 		}
 		for (uint32_t s = 0; s < senders; s++) {
@@ -234,7 +234,6 @@ void sim_hackbench(struct sim_world *w, uint32_t groups, uint32_t senders, uint3
 			for (uint32_t n = 0; n < rounds * receivers; n++)
 				sim_wake(w, t, run_ns + sim_lot(w, run_ns), counter + n % receivers, true);
 		}
-		(void)first_receiver;
 	}
 }
 

@@ -52,7 +52,8 @@ void sim_arrivals(struct sim_world *w, uint32_t nr, uint64_t apart_ns, uint64_t 
 void sim_ping_pong(struct sim_world *w, uint32_t pairs, uint32_t rounds, uint64_t run_ns); /* pipe; sync wakes */
 /* Sender writes on while the receiver reads; wakes it only when it sleeps: here once a packet. Sync wakes. */
 void sim_stream(struct sim_world *w, uint32_t pairs, uint32_t packets, uint64_t send_ns, uint64_t receive_ns);
-/* Every sender writes to every receiver of its group, round after round; receivers answer nothing. */
+/* Every sender writes to every receiver of its group, round after round; reading takes a third of the time of writing.
+ */
 void sim_hackbench(struct sim_world *w, uint32_t groups, uint32_t senders, uint32_t receivers, uint32_t rounds,
 		   uint64_t run_ns);
 /* A make of so many jobs at a time: forks compilers, waits for one before it forks the next. */
