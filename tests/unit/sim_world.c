@@ -316,15 +316,18 @@ void sim_requests(struct sim_world *w, uint32_t messengers, uint32_t workers, ui
 
 /* ---- latencies ---- */
 
-void sim_latencies(struct sim_world *w, uint64_t typical_ns)
+void sim_latencies(struct sim_world *w, uint64_t exit_ns)
 {
 	for (uint32_t kind = 0; kind < WI_NR_WAKE_KINDS; kind++)
 		for (uint32_t i = 0; i < 64; i++) {
-			uint64_t gap_ns = 200 + sim_lot(w, typical_ns / 2);
-			struct wi_wake_noise n = { wi_noise_encode(gap_ns),
-						   wi_noise_encode(gap_ns + 200 + sim_lot(w, typical_ns)),
-						   wi_noise_encode(500 + sim_lot(w, typical_ns)), (uint8_t)kind,
-						   kind & WI_WAKE_BUSY ? WI_WAKE_PREEMPTED : 0 };
+			bool remote = kind & WI_WAKE_REMOTE, busy = kind & WI_WAKE_BUSY;
+			uint64_t gap_ns = 200 + sim_lot(w, 200), sent_ns = remote ? 400 + sim_lot(w, 800) : 100,
+				 start_ns = !busy    ? exit_ns / 2 + sim_lot(w, exit_ns)
+					    : remote ? 700 + sim_lot(w, 1500)
+						     : 300 + sim_lot(w, 300);
+			struct wi_wake_noise n = { wi_noise_encode(gap_ns), wi_noise_encode(gap_ns + sent_ns),
+						   wi_noise_encode(start_ns), (uint8_t)kind,
+						   busy ? WI_WAKE_PREEMPTED : 0 };
 
 			wi_work_add_noise(w->b, &n);
 		}
