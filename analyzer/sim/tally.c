@@ -381,17 +381,18 @@ static bool alloc_result(const struct wakeif_topology *topo, struct wi_tally_res
 	return ok;
 }
 
-static void take_vector(const struct wi_tally *t, uint32_t a, uint32_t b, struct wi_tally_result *r)
+/* from: NULL, the start. */
+static void take_vector(struct wi_tally_result *r, const uint64_t *from, const uint64_t *to)
 {
-	const uint64_t *from = t->vector + (size_t)a * t->nr_vector, *to = t->vector + (size_t)b * t->nr_vector;
+	size_t i = 0;
 
-	for (uint32_t c = 0; c < r->nr_cpus; c++)
-		r->cpu_idle_ns[c] = *to++ - *from++;
+	for (uint32_t c = 0; c < r->nr_cpus; c++, i++)
+		r->cpu_idle_ns[c] = to[i] - (from ? from[i] : 0);
 	for (uint32_t s = 0; s < WAKEIF_NR_SCOPES; s++)
-		for (uint32_t g = 0; g < r->nr_groups[s]; g++)
-			r->group_idle_ns[s][g] = *to++ - *from++;
-	for (uint32_t p = 0; p < r->nr_packages; p++)
-		r->package_idle_ns[p] = *to++ - *from++;
+		for (uint32_t g = 0; g < r->nr_groups[s]; g++, i++)
+			r->group_idle_ns[s][g] = to[i] - (from ? from[i] : 0);
+	for (uint32_t p = 0; p < r->nr_packages; p++, i++)
+		r->package_idle_ns[p] = to[i] - (from ? from[i] : 0);
 }
 
 static void take_sums(const struct wi_tally *t, const struct sums *a, const struct sums *b, struct wi_tally_result *r)
@@ -426,12 +427,15 @@ bool wi_tally_finish(struct wi_tally *t, uint64_t end_ns, struct wi_tally_result
 	if (t->failed || !alloc_result(t->topo, out))
 		goto nomem;
 
-	uint32_t a = t->nr_wakings ? nearest(t, t->o.from * (double)t->nr_wakings, 0) : 0;
+	static const struct sums start;
+	bool whole = !t->nr_wakings || t->o.from <= 0; /* from the very start, not from the first waking */
+	uint32_t a = whole ? 0 : nearest(t, t->o.from * (double)t->nr_wakings, 0);
 	uint32_t b = t->nr_wakings ? nearest(t, t->o.to * (double)t->nr_wakings, a) : t->nr_points - 1;
+	const struct sums *from = whole ? &start : &t->point[a];
 
-	take_sums(t, &t->point[a], &t->point[b], out);
-	take_vector(t, a, b, out);
-	if (take_wakings(t, t->point[a].waking, t->point[b].waking, out))
+	take_sums(t, from, &t->point[b], out);
+	take_vector(out, whole ? NULL : t->vector + (size_t)a * t->nr_vector, t->vector + (size_t)b * t->nr_vector);
+	if (take_wakings(t, from->waking, t->point[b].waking, out))
 		return true;
 nomem:
 	wi_tally_result_fini(out);
