@@ -16,14 +16,18 @@ static uint32_t nice_tries(const struct wakeif_domain *sd)
 	return sd->flags & WAKEIF_SD_SHARE_CPUCAPACITY ? 0 : sd->flags & WAKEIF_SD_NUMA ? 2 : 1;
 }
 
-/* It ran here a moment ago: its cache is warm. Between the threads of a core that costs nothing. */
-static bool hot(const struct sim *s, const struct sim_task *t, const struct wakeif_domain *sd)
+/* It ran here a moment ago: its cache is warm; or its cookie is not that of the core. Between the threads of a core
+ * that costs nothing. */
+static bool hot(const struct sim *s, const struct sim_task *t, uint32_t to, const struct wakeif_domain *sd)
 {
-	return !(sd->flags & WAKEIF_SD_SHARE_CPUCAPACITY) && t->ran_until_ns &&
-	       s->now_ns - t->ran_until_ns < MIGRATION_COST_NS * s->params.scale;
+	if (sd->flags & WAKEIF_SD_SHARE_CPUCAPACITY)
+		return false;
+	if (!s_core_fits(s, to, t))
+		return true;
+	return t->ran_until_ns && s->now_ns - t->ran_until_ns < MIGRATION_COST_NS * s->params.scale;
 }
 
-static void pull(struct sim *s, struct sim_task *t, uint32_t to)
+void s_pull(struct sim *s, struct sim_task *t, uint32_t to)
 {
 	uint32_t from = t->cpu;
 
@@ -46,7 +50,7 @@ static void pull(struct sim *s, struct sim_task *t, uint32_t to)
 static bool may_move(const struct sim *s, const struct sim_task *t, uint32_t to, const struct wakeif_domain *sd,
 		     uint32_t failed)
 {
-	return !t->e.delayed && wi_mask_test(t->allowed, to) && (failed > nice_tries(sd) || !hot(s, t, sd));
+	return !t->e.delayed && wi_mask_test(t->allowed, to) && (failed > nice_tries(sd) || !hot(s, t, to, sd));
 }
 
 /* One that waits on `from` and may run on `to`, least recently run or queued first; NULL: none. */
@@ -80,7 +84,7 @@ static uint32_t take(struct sim *s, uint32_t from, uint32_t cpu, const struct wa
 
 		if (!t || (kind != SIM_MOVE_TASKS && part > amount))
 			break;
-		pull(s, t, cpu);
+		s_pull(s, t, cpu);
 		nr++;
 		if (one)
 			break;

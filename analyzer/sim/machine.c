@@ -344,6 +344,7 @@ static bool finish(struct sim *s, struct wi_err *err)
 	s->now_ns = r->end_ns; /* ticks may have come after the last work */
 	for (uint32_t c = 0; c < s->topo->nr_cpus; c++)
 		s_account(s, c);
+	s_core_end(s);
 	for (uint32_t i = 0; i < s->w->nr_tasks; i++)
 		r->tasks_undone += s->task[i].state != S_OVER && !never_woken(s, &s->task[i]);
 	for (uint32_t i = 0; i < s->w->nr_counters; i++)
@@ -367,6 +368,7 @@ static void free_machine(struct sim *s)
 	free(s->view_cpu);
 	free(s->task);
 	free(s->counter);
+	free(s->core);
 	free(s->core_busy);
 	free(s->masks);
 	free(s->idle);
@@ -399,7 +401,7 @@ bool wi_sim_run(const struct wi_workload *w, const struct wi_sim_opts *opts, str
 	begin_cpus(&s);
 	begin_idle(&s);
 	begin_masks(&s);
-	if (!s_timers_begin(&s) || !s_balance_begin(&s)) {
+	if (!s_timers_begin(&s) || !s_balance_begin(&s) || !s_core_begin(&s)) {
 		wi_err_nomem(err);
 		goto out;
 	}

@@ -10,6 +10,7 @@
  *	events.c	what is due when; draws
  *	groups.c	which group of CPUs has too much to do
  *	balance.c	tasks that wait are taken elsewhere
+ *	core_sched.c	the threads of a core run tasks of one cookie
  *	power.c		2009: tasks of a half-empty package or core are taken to a fuller one
  *	tell.c		what happened, to estimates, the model, the sink
  *
@@ -56,6 +57,8 @@ struct sim_task {
 	uint32_t next_sleeper, prev_sleeper;		 /* on its CPU */
 	uint32_t timer_gen;				 /* of the timer event */
 	bool timed;					 /* among the CPU's sleepers */
+	uint64_t wait_since_ns;				 /* runnable, not running; kept where cookies are */
+	uint32_t cookie_rank, occupation;		 /* busy threads of its core when it was last picked */
 	/* the wakeup under way */
 	struct wi_wake_noise noise;
 	uint64_t waking_ns;
@@ -104,8 +107,19 @@ struct sim_cpu {
 	uint32_t core, busy_core; /* core's number */
 	uint32_t sleepers;	  /* tasks whose timers may go off early, list */
 	uint32_t failed_savings;
+	bool forced;			 /* idles by force */
+	uint32_t forced_seq, occupation; /* core's seq at the snapshot; busy siblings when it last idled */
+	uint64_t stole_ns;
 	struct sim_domain domain[SIM_DOMAINS];
 	struct sim_load load;
+};
+
+struct sim_core {	      /* of core scheduling */
+	uint32_t cookie;      /* of the latest pick for the core */
+	uint32_t nr_forced;   /* threads that idle by force */
+	uint32_t seq;	      /* how often that began */
+	uint64_t since_ns;    /* accounted for up to here */
+	int64_t min_vruntime; /* csc_vruntime */
 };
 
 enum sim_event_type { EV_PROGRESS, EV_SWITCH, EV_DECIDE, EV_ENQUEUE, EV_TIMER, EV_BIRTH, EV_TICK };
@@ -129,8 +143,9 @@ struct sim {
 	struct sim_task *task;
 	struct sim_cpu *cpu;
 	struct sim_counter *counter;
-	wakeif_word *masks;  /* of the workload's sets, as they are here; one more: all online CPUs */
-	uint32_t *core_busy; /* busy threads, by core */
+	struct sim_core *core; /* NULL: no cookies */
+	wakeif_word *masks;    /* of the workload's sets, as they are here; one more: all online CPUs */
+	uint32_t *core_busy;   /* busy threads, by core */
 	uint32_t nr_busy, nr_moved_pins;
 	uint64_t now_ns, tick_ns;
 
@@ -169,6 +184,10 @@ void s_account(struct sim *s, uint32_t cpu);
 void s_schedule(struct sim *s, uint32_t cpu); /* the task that runs may have blocked, or has to give way */
 void s_progress(struct sim *s, uint32_t cpu);
 void s_rekey(struct sim *s, uint32_t cpu);
+struct sim_task *s_pick(struct sim *s,
+			uint32_t cpu); /* whom its classes would run next, curr or another; NULL: nobody */
+/* prev has left, or gives way; woken: if it was idle, by a wakeup */
+void s_switch_to(struct sim *s, uint32_t cpu, uint32_t prev, struct sim_task *next, bool woken);
 void s_load_op(struct sim *s, struct sim_task *t);
 void s_block_first(struct sim *s, uint32_t task); /* it sleeps when the window begins */
 void s_tick(struct sim *s);
@@ -205,8 +224,18 @@ bool s_looks_for_group(const struct sim *s, uint32_t cpu, uint32_t level);
 /* balance.c */
 bool s_balance_begin(struct sim *s); /* false: out of memory */
 void s_idle_ended(struct sim *s, uint32_t cpu, bool woken);
-bool s_newidle(struct sim *s, uint32_t cpu); /* true: a task was pulled */
-void s_balance(struct sim *s, uint32_t cpu); /* at a tick */
+bool s_newidle(struct sim *s, uint32_t cpu);		     /* true: a task was pulled */
+void s_balance(struct sim *s, uint32_t cpu);		     /* at a tick */
+void s_pull(struct sim *s, struct sim_task *t, uint32_t to); /* one that waits */
+
+/* core_sched.c; all but begin, end and fits only where there are cookies */
+bool s_core_begin(struct sim *s); /* false: out of memory */
+void s_core_end(struct sim *s);
+void s_core_note(struct sim *s, uint32_t cpu); /* before anybody comes or goes on its core */
+void s_core_vruntime(struct sim *s, uint32_t cpu);
+void s_core_schedule(struct sim *s, uint32_t cpu, uint32_t prev, struct sim_task *own, bool woken); /* own: s_pick() */
+bool s_core_tick(struct sim *s, uint32_t cpu); /* shall the core be picked for anew? */
+bool s_core_fits(const struct sim *s, uint32_t cpu, const struct sim_task *t);
 
 void s_push_running(struct sim *s, uint32_t from, uint32_t to); /* the task that runs there is moved */
 
@@ -232,6 +261,11 @@ static inline uint32_t s_number(const struct sim *s, const struct sim_task *t)
 static inline bool s_sleeps(const struct sim *s, uint32_t cpu)
 {
 	return s->cpu[cpu].curr == NONE && !s->cpu[cpu].resched;
+}
+
+static inline bool s_core_scheds(const struct sim *s)
+{
+	return s->core && s->o.core_sched != WI_CORE_SCHED_OFF;
 }
 
 static inline bool s_is_rt(const struct sim_task *t)

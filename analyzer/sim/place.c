@@ -15,16 +15,16 @@ void s_view_cpu(struct sim *s, uint32_t cpu)
 	struct sim_cpu *c = &s->cpu[cpu];
 	struct wakeif_cpu *v = &s->view_cpu[cpu];
 	const struct sim_task *curr = c->curr != NONE ? &s->task[c->curr] : NULL;
-	uint32_t nr_cfs = c->q.nr - c->q.nr_delayed, waiting = c->q.nr_waiting - c->q.nr_delayed + c->rt.nr_waiting;
-	bool was_idle = wi_mask_test(s->idle, cpu), idle;
+	uint32_t nr_cfs = c->q.nr - c->q.nr_delayed;
+	bool was_idle = wi_mask_test(s->idle, cpu), was_overloaded = v->nr_running > 1, idle;
 	const struct wi_entity *rt = wi_rt_first(&c->rt);
 
 	if (!c->online)
 		return;
-	s->nr_overloaded += (waiting && curr) - (v->nr_running > 1);
 	if (s->o.balance != WI_BALANCE_OFF)
 		s_load_set(s, cpu, curr ? 1024 : 0, 1024 * (uint64_t)nr_cfs, c->q.weight);
 	v->nr_running = nr_cfs + c->rt.nr;
+	s->nr_overloaded += (uint32_t)(v->nr_running > 1) - (uint32_t)was_overloaded;
 	v->nr_cfs = nr_cfs;
 	v->nr_sched_idle = c->q.nr_idle;
 	v->curr_pid = curr ? curr->about->pid : 0;

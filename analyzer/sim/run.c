@@ -38,6 +38,10 @@ void s_account(struct sim *s, uint32_t cpu)
 	else
 		s->fair->update(&c->q, ran_ns);
 	s->result->ran_ns += ran_ns;
+	if (s->core) {
+		s->result->cookie_ran_ns[t->cookie_rank] += ran_ns;
+		s_core_vruntime(s, cpu);
+	}
 	t->ran_until_ns = s->now_ns;
 	if (work >= t->left) {
 		t->credit = work - t->left;
@@ -126,6 +130,7 @@ static void put_prev(struct sim *s, uint32_t cpu, struct sim_task *t)
 		} else {
 			s->failed |= !wi_queue_put_back(&c->q);
 		}
+		t->wait_since_ns = s->now_ns;
 		wi_tally_wait(s->tally, s->now_ns, cpu, 1);
 		wi_tally_preempted(s->tally, s->now_ns);
 		s_tell_task(s, t, WAKEIF_TASK_PREEMPTED, 0, cpu, WAKEIF_CPU_NONE);
@@ -144,8 +149,7 @@ static void put_prev(struct sim *s, uint32_t cpu, struct sim_task *t)
 	s_tell_task(s, t, WAKEIF_TASK_SLEEPS, t->state == S_OVER ? WAKEIF_EV_DEAD : 0, cpu, WAKEIF_CPU_NONE);
 }
 
-/* Whom the classes would run next; the one that runs may be it. NULL: nobody. */
-static struct sim_task *pick(struct sim *s, uint32_t cpu)
+struct sim_task *s_pick(struct sim *s, uint32_t cpu)
 {
 	struct sim_cpu *c = &s->cpu[cpu];
 	struct wi_entity *e = wi_rt_first(&c->rt);
@@ -178,6 +182,8 @@ static void switch_in(struct sim *s, uint32_t cpu, struct sim_task *t)
 	t->touched = s->seq++;
 	c->curr = s_number(s, t);
 	wi_tally_wait(s->tally, s->now_ns, cpu, -1);
+	if (s->core)
+		s->result->cookie_wait_ns[t->cookie_rank] += s->now_ns - t->wait_since_ns;
 	if (t->waking != NONE)
 		wi_tally_ran(s->tally, s->now_ns, t->waking);
 	t->waking = NONE;
@@ -208,26 +214,11 @@ static void finish_switch(struct sim *s, uint32_t cpu, uint32_t prev, bool prev_
 	s_view_cpu(s, cpu);
 }
 
-void s_schedule(struct sim *s, uint32_t cpu)
+void s_switch_to(struct sim *s, uint32_t cpu, uint32_t prev, struct sim_task *next, bool woken)
 {
 	struct sim_cpu *c = &s->cpu[cpu];
-	uint32_t prev = c->curr;
-	struct sim_task *t = prev != NONE ? &s->task[prev] : NULL, *next;
-	bool woken = c->resched;
+	struct sim_task *t = prev != NONE ? &s->task[prev] : NULL;
 
-	s_account(s, cpu);
-	c->resched = false;
-	c->switch_gen++;
-	if (t && t->state != S_RUNNING) {
-		put_prev(s, cpu, t);
-		c->curr = NONE;
-	}
-	next = pick(s, cpu);
-	if (!next && s->o.balance != WI_BALANCE_OFF) {
-		s_view_cpu(s, cpu);
-		if (s_newidle(s, cpu))
-			next = pick(s, cpu);
-	}
 	if (next && s_number(s, next) == c->curr)
 		return;
 	if (c->curr != NONE) {
@@ -243,6 +234,34 @@ void s_schedule(struct sim *s, uint32_t cpu)
 	bool stays = t && (t->state == S_RUNNABLE || t->moves); /* who is taken elsewhere does not sleep */
 
 	finish_switch(s, cpu, prev, stays, !t || stays ? 'R' : t->state == S_OVER ? 'X' : 'S', woken);
+}
+
+void s_schedule(struct sim *s, uint32_t cpu)
+{
+	struct sim_cpu *c = &s->cpu[cpu];
+	uint32_t prev = c->curr;
+	struct sim_task *t = prev != NONE ? &s->task[prev] : NULL, *next;
+	bool woken = c->resched;
+
+	s_account(s, cpu);
+	if (s->core)
+		s_core_note(s, cpu);
+	c->resched = false;
+	c->switch_gen++;
+	if (t && t->state != S_RUNNING) {
+		put_prev(s, cpu, t);
+		c->curr = NONE;
+	}
+	next = s_pick(s, cpu);
+	if (!next && s->o.balance != WI_BALANCE_OFF) {
+		s_view_cpu(s, cpu);
+		if (s_newidle(s, cpu))
+			next = s_pick(s, cpu);
+	}
+	if (s_core_scheds(s))
+		s_core_schedule(s, cpu, prev, next, woken);
+	else
+		s_switch_to(s, cpu, prev, next, woken);
 }
 
 /* ---- operations ---- */
@@ -508,11 +527,17 @@ static void tick_cpu(struct sim *s, uint32_t cpu)
 	if (s_is_rt(t)) {
 		struct wi_entity *e = wi_rt_first(&c->rt);
 
-		if (t->e.policy == WAKEIF_POLICY_RR && t->rr_ns >= RR_SLICE_NS && e && e->prio == t->e.prio)
-			s_schedule(s, cpu);
+		if (t->e.policy == WAKEIF_POLICY_RR && t->rr_ns >= RR_SLICE_NS && !c->resched) {
+			if (e && e->prio == t->e.prio)
+				s_schedule(s, cpu);
+			else
+				t->rr_ns = 0;
+		}
 		return;
 	}
-	if (s->fair->tick(&c->q) && !c->resched)
+	bool over = s->fair->tick(&c->q) || (s_core_scheds(s) && s_core_tick(s, cpu));
+
+	if (over && !c->resched)
 		s_schedule(s, cpu);
 }
 

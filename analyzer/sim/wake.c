@@ -82,6 +82,7 @@ bool s_queue_on(struct sim *s, uint32_t task, uint32_t cpu, bool initial, bool w
 	t->cpu = cpu;
 	t->state = S_RUNNABLE;
 	t->e.arrived = t->touched = s->seq++;
+	t->wait_since_ns = s->now_ns;
 	if (s_is_rt(t)) {
 		ok = wi_rt_add(&c->rt, &t->e, false);
 	} else {
