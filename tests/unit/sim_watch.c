@@ -17,7 +17,7 @@ struct watch {
 	const struct wakeif_topology *topo;
 	struct sim_seen *seen;
 	const char *wrong;				 /* the first thing */
-	uint64_t now_ns, first_waking_ns, busy_since_ns; /* busy_since: from the first waking on */
+	uint64_t now_ns;
 	uint32_t nr_busy;
 	struct {
 		uint32_t curr;
@@ -29,7 +29,7 @@ struct watch {
 		bool waits;
 	} * task;
 	bool *touched; /* cores that changed at now_ns */
-	uint64_t migrations_since;
+	uint64_t migrations;
 };
 
 static void wrong(struct watch *x, const char *what)
@@ -76,8 +76,6 @@ static void go_to(struct watch *x, uint64_t now_ns)
 	if (now_ns > x->now_ns && x->o->o.core_sched && x->o->o.cookie)
 		check_cookies(x);
 	x->seen->busy_ns += (now_ns - x->now_ns) * x->nr_busy;
-	if (x->seen->nr_wakings)
-		x->busy_since_ns += (now_ns - x->now_ns) * x->nr_busy;
 	x->now_ns = now_ns;
 }
 
@@ -162,8 +160,7 @@ static void on_waking(struct watch *x, const struct wi_event *ev)
 	if ((uint32_t)ev->wk.target_cpu != x->task[t].cpu)
 		wrong(x, "sched_waking names another CPU than the wakee's last");
 	x->task[t].is = IS_WAKING;
-	if (!x->seen->nr_wakings++)
-		x->first_waking_ns = x->now_ns;
+	x->seen->nr_wakings++;
 }
 
 static void on_wakeup(struct watch *x, const struct wi_event *ev)
@@ -196,7 +193,7 @@ static void on_migrate(struct watch *x, const struct wi_event *ev)
 		wrong(x, "a task moves from where it is not, or to where it is");
 	x->task[t].cpu = (uint32_t)ev->mig.dest_cpu;
 	x->seen->nr_migrations++;
-	x->migrations_since += x->seen->nr_wakings != 0;
+	x->migrations++;
 }
 
 static bool sink(void *ctx, const struct wi_event *ev)
@@ -255,9 +252,9 @@ static void check_end(struct watch *x, const struct wi_sim_result *r)
 		idle_ns += t->cpu_idle_ns[c];
 	if (idle_ns + t->busy_ns + t->unknown_ns != t->cpu_ns)
 		wrong(x, "idle + busy is not the window");
-	if (x->seen->nr_wakings && (t->from_ns != x->first_waking_ns || t->busy_ns != x->busy_since_ns))
+	if (t->from_ns || t->busy_ns != x->seen->busy_ns)
 		wrong(x, "the tally's busy time is not that of the events");
-	if (x->seen->nr_wakings && (t->wakings != x->seen->nr_wakings || t->migrations != x->migrations_since))
+	if (t->wakings != x->seen->nr_wakings || t->migrations != x->migrations)
 		wrong(x, "the tally's counts are not those of the events");
 	if (r->ops_done != r->ops_total || r->tasks_undone)
 		wrong(x, "operations are left undone");
