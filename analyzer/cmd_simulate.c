@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyzer/base/cookie_map.h"
 #include "analyzer/base/kernel.h"
 #include "analyzer/cmd_workload.h"
 #include "analyzer/report/simulate.h"
@@ -29,7 +30,8 @@ enum {
 	KEY_NO_SENSITIVITY,
 	KEY_IDLE,
 	KEY_BASELINE,
-	KEY_POWER
+	KEY_POWER,
+	KEY_CORE_SCHED
 };
 
 /* SMT speeds at which the what-ifs are repeated, in 1/1024: 0.5, 0.62, 0.9. */
@@ -48,6 +50,10 @@ struct simulate_cmd {
 	bool smt_off, no_preemption, no_sensitivity, idle_tables;
 	const char *machine, *baseline;
 	uint32_t power_mc, power_smt; /* levels 0 .. 2 */
+	enum wi_core_sched core_sched;
+	struct wi_cookie_map *map; /* of cookies; NULL: none was given */
+	uint32_t *cookie;	   /* by task */
+	uint32_t nr_unknown_cookies;
 	bool power;
 	enum wi_sim_external external;
 	enum wi_sim_balance balance;
@@ -57,8 +63,10 @@ struct simulate_cmd {
 	struct wi_workload *w;
 	struct wi_tally_recorded *tally;
 	struct wi_tally_result recorded;
-	const struct wakeif_topology *what_if;		 /* NULL: the recorded machine */
-	struct wi_model_spec spec[WI_REPLAY_MODELS + 4]; /* the baseline's and those of --power-savings, too */
+	const struct wakeif_topology *what_if; /* NULL: the recorded machine */
+	struct wi_model_spec
+		spec[WI_REPLAY_MODELS + 5]; /* those of the baseline, --power-savings and --core-sched, too */
+	size_t core_spec;		    /* the kernel's model with core scheduling; 0: it has none */
 	size_t nr_specs;
 	struct wi_sim_policy *policy;
 	struct wi_sim_opts *opts;	       /* by policy */
@@ -92,6 +100,10 @@ static const struct argp_option own_options[] = {
 	  "what if it ran under Linux 2.6.29 with sched_mc_power_savings and sched_smt_power_savings at each level up "
 	  "to these (0 .. 2)",
 	  0 },
+	{ "core-sched", KEY_CORE_SCHED, "VARIANT", 0,
+	  "what if cores were shared by tasks of one cookie only (--cookies): csc, csc_stallfix, csc_tim, csc_vruntime "
+	  "(2019) or mainline",
+	  0 },
 	{ "idle", KEY_IDLE, NULL, 0, "idle share of each CPU, core and package", 0 },
 	{ 0 },
 };
@@ -116,6 +128,12 @@ static int choice(struct argp_state *state, const char *option, const char *arg,
 		argp_error(state, "--%s: none of %s: '%s'", option, list, arg);
 	return i;
 }
+
+static const char core_scheds[] = ""
+#define X(id, name, help) name "|"
+	WI_CORE_SCHEDS(X)
+#undef X
+	;
 
 /* "mc=2", "mc=1,smt=2" */
 static bool parse_power(struct simulate_cmd *c, const char *arg)
@@ -169,6 +187,9 @@ static error_t own_key(int key, char *arg, struct argp_state *state)
 	case KEY_POWER:
 		if (!parse_power(c, arg))
 			argp_error(state, "--power-savings: not mc=0..2,smt=0..2: '%s'", arg);
+		return 0;
+	case KEY_CORE_SCHED:
+		c->core_sched = (enum wi_core_sched)choice(state, "core-sched", arg, core_scheds);
 		return 0;
 	case KEY_BASELINE: {
 		struct wi_err err = { 0 };
@@ -334,20 +355,61 @@ static bool find_machine(struct simulate_cmd *c, struct wi_err *err)
 	return c->what_if != NULL;
 }
 
+/* Cookies of the workload's tasks, for core scheduling and for what the baseline does to them. */
+static bool find_cookies(struct simulate_cmd *c, struct wi_err *err)
+{
+	const char *map = c->c.r.wanted.cookies;
+
+	if (c->core_sched && !map)
+		return wi_err_set(err, WI_EUSAGE, "core scheduling needs cookies: no --cookies MAP");
+	if (!map)
+		return true;
+	c->map = wi_cookie_map_new(map, err);
+	c->cookie = c->map ? calloc(c->w->nr_tasks + 1, sizeof(*c->cookie)) : NULL;
+	if (!c->cookie)
+		return c->map ? wi_err_nomem(err) : false;
+	for (uint32_t i = 0; i < c->w->nr_tasks; i++) {
+		const struct wi_work_task *t = &c->w->task[i];
+		const struct wi_cookie_who who = { t->pid, t->tgid, t->comm[0] ? t->comm : NULL, t->cgroup };
+
+		c->cookie[i] = wi_cookie_of(c->map, &who);
+		c->nr_unknown_cookies += c->cookie[i] == WI_COOKIE_UNKNOWN;
+		if (c->cookie[i] == WI_COOKIE_UNKNOWN)
+			c->cookie[i] = WI_COOKIE_NONE;
+	}
+	return !wi_cookie_map_failed(c->map) || wi_err_nomem(err);
+}
+
+static const char *core_sched_name(enum wi_core_sched k)
+{
+	static const char *const names[] = {
+#define X(id, name, help) name,
+		WI_CORE_SCHEDS(X)
+#undef X
+	};
+
+	return names[k];
+}
+
 /* The what-ifs: every model on the machine asked for, under the options asked for. */
 static bool add_what_ifs(struct simulate_cmd *c, const struct wi_sim_opts *base, struct wi_err *err)
 {
-	bool other = c->what_if || c->no_preemption; /* then the baseline's model is a what-if, too */
+	bool other = c->what_if || c->no_preemption || c->core_sched; /* then the baseline's model is a what-if, too */
 	struct wi_sim_opts like = *base;
 	const char *machine = c->smt_off ? ", SMT off" : c->machine ? ", other machine" : "";
 
 	like.topology = c->what_if;
 	like.no_wakeup_preemption = c->no_preemption;
+	like.core_sched = c->core_sched;
 	for (size_t i = other ? 0 : 1; i < c->nr_specs; i++) {
 		if (i && c->spec[i].ops == c->spec[0].ops && !strcmp(c->spec[i].params, c->spec[0].params))
 			continue; /* the baseline itself */
-		if (!add_policy(c, &c->spec[i], &like, err, "%s%s", machine,
-				c->no_preemption ? ", no wakeup preemption" : ""))
+		if (c->core_spec && i == c->core_spec)
+			continue; /* it stands for the baseline's model */
+		if (!add_policy(c, &c->spec[i || !c->core_spec ? i : c->core_spec], &like, err, "%s%s%s%s", machine,
+				c->no_preemption ? ", no wakeup preemption" : "",
+				c->core_sched ? ", core scheduling " : "",
+				c->core_sched ? core_sched_name(c->core_sched) : ""))
 			return false;
 	}
 	return true;
@@ -442,6 +504,14 @@ static bool add_speeds(struct simulate_cmd *c, const struct wi_sim_opts *base, s
 	return true;
 }
 
+static bool has_param(const struct wakeif_model_ops *ops, const char *name)
+{
+	for (uint32_t i = 0; i < ops->nr_params; i++)
+		if (!strcmp(ops->params[i].name, name))
+			return true;
+	return false;
+}
+
 static bool add_policies(struct simulate_cmd *c, struct wi_err *err)
 {
 	struct wi_sim_opts base = {
@@ -454,11 +524,19 @@ static bool add_policies(struct simulate_cmd *c, struct wi_err *err)
 		base.smt_ctx = &c->c.wanted;
 	}
 	base.host_cpus = c->w->host_cpus;
+	if (!find_cookies(c, err))
+		return false;
+	base.cookie = c->cookie;
 	if (!add_spec(c, c->baseline, err))
 		return false;
 	for (size_t i = 0; i < c->c.r.wanted.nr_specs; i++)
 		if (!add_spec(c, c->c.r.specs[i], err))
 			return false;
+	if (c->core_sched && has_param(c->spec[0].ops, "core-sched")) {
+		c->core_spec = c->nr_specs;
+		if (!add_spec(c, "linux-auto,core-sched=on", err))
+			return false;
+	}
 	if (!find_machine(c, err) || !add_policy(c, &c->spec[0], &base, err, "%s", ""))
 		return false;
 	o = add_policy(c, &c->spec[0], &base, err, ", resampled latencies");
@@ -524,6 +602,8 @@ static void describe(struct simulate_cmd *c)
 	if (invalid)
 		note(c, "%llu answers of models were illegal and replaced by the kernel's fallback\n",
 		     (unsigned long long)invalid);
+	if (c->nr_unknown_cookies)
+		note(c, "of %u tasks the map cannot tell the cookie: they have none\n", c->nr_unknown_cookies);
 	if (c->what_if)
 		note(c, "in a guest on a shared host what-ifs that change the number of busy CPUs are unreliable (see "
 			"--host-cpus)\n");
@@ -566,7 +646,8 @@ static bool print(FILE *out, const struct wi_report *rep, const void *ctx, struc
 					.notes = c->notes,
 					.nr_seeds = c->seeds,
 					.verbose = rep->verbose,
-					.idle_tables = c->idle_tables };
+					.idle_tables = c->idle_tables,
+					.cookies = c->map };
 
 	switch (c->c.r.o.format) {
 	case WI_FORMAT_JSON:
@@ -589,6 +670,8 @@ static void fini(struct simulate_cmd *c)
 	free(c->policy);
 	free(c->opts);
 	free(c->of);
+	free(c->cookie);
+	wi_cookie_map_free(c->map);
 	for (size_t i = 0; i < NR_SPEEDS; i++) {
 		wi_workload_free(c->sensitive[i].w);
 		wi_session_close(&c->sensitive[i].s);

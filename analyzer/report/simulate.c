@@ -242,11 +242,165 @@ static bool idle_tables(FILE *out, const struct wi_simulate_report *r)
 	return true;
 }
 
+/* ---- core scheduling ---- */
+
+static double mean_of(const struct wi_sim_policy *p, double (*of)(const struct wi_sim_result *r))
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < p->nr_runs; i++)
+		sum += of(&p->run[i]);
+	return p->nr_runs ? sum / p->nr_runs : NAN;
+}
+
+static double forced_share(const struct wi_sim_result *r)
+{
+	return r->tally.cpu_ns ? (double)r->tally.forced_idle_ns / (double)r->tally.cpu_ns : NAN;
+}
+
+static double compatible_share(const struct wi_sim_result *r)
+{
+	uint64_t all = r->compatible_corun_ns + r->incompatible_corun_ns;
+
+	return all ? (double)r->compatible_corun_ns / (double)all : NAN;
+}
+
+static double incompatible_ns(const struct wi_sim_result *r)
+{
+	return (double)r->incompatible_corun_ns;
+}
+
+static double ipis_per_s(const struct wi_sim_result *r)
+{
+	uint64_t ns = r->tally.to_ns - r->tally.from_ns;
+
+	return ns ? (double)r->tally.ipis * 1e9 / (double)ns : NAN;
+}
+
+/* Jain's index of what cookies got of the time that they wanted a CPU: 1 is fair, 1/n the least. */
+static double fairness(const struct wi_sim_result *r)
+{
+	double sum = 0, squares = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->nr_cookies; i++) {
+		uint64_t wanted = r->cookie_ran_ns[i] + r->cookie_wait_ns[i];
+		double share = wanted ? (double)r->cookie_ran_ns[i] / (double)wanted : 0;
+
+		if (!wanted || !r->cookie[i])
+			continue;
+		sum += share;
+		squares += share * share;
+		n++;
+	}
+	return n && squares > 0 ? sum * sum / (n * squares) : NAN;
+}
+
+static const struct {
+	const char *name, *title;
+	double (*of)(const struct wi_sim_result *r);
+	enum how how;
+} shared_core[] = {
+	{ "forced_idle", "CPU time forced idle", forced_share, PERCENT },
+	{ "corun_compatible", "co-run of one cookie, of all", compatible_share, PERCENT },
+	{ "incompatible_corun_ns", "co-run of different cookies", incompatible_ns, NS },
+	{ "ipis_per_s", "reschedule IPIs per s", ipis_per_s, NUMBER },
+	{ "fairness", "fairness over cookies (Jain)", fairness, NUMBER },
+};
+#define NR_SHARED_CORE (sizeof(shared_core) / sizeof(*shared_core))
+
+static void shared_cell(struct wi_table *t, enum how how, double v)
+{
+	char ns[WI_FMT_LEN];
+
+	if (!isfinite(v))
+		wi_table_none(t);
+	else if (how == PERCENT)
+		wi_table_textf(t, "%.1f %%", v * 100);
+	else if (how == NS)
+		wi_table_text(t, wi_fmt_ns(ns, sizeof(ns), (uint64_t)v));
+	else
+		wi_table_textf(t, v >= 100 ? "%.0f" : "%.3f", v);
+}
+
+/* Mean over runs of what a cookie had: 0 run time, 1 wait, 2 share of waiting in what it wanted. */
+static double cookie_figure(const struct wi_sim_policy *p, uint32_t cookie, uint32_t what)
+{
+	double ran = 0, wait = 0;
+
+	for (uint32_t i = 0; i < p->nr_runs; i++)
+		for (uint32_t k = 0; k < p->run[i].nr_cookies; k++)
+			if (p->run[i].cookie[k] == cookie) {
+				ran += (double)p->run[i].cookie_ran_ns[k];
+				wait += (double)p->run[i].cookie_wait_ns[k];
+			}
+	return what == 2 ? (ran + wait > 0 ? wait / (ran + wait) : NAN)
+			 : (what ? wait : ran) / (p->nr_runs ? p->nr_runs : 1);
+}
+
+static size_t listed(const struct wi_simulate_report *r, size_t list[17])
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < r->first_what_if + r->nr_what_ifs && nr < 17; i++)
+		if (i != 1)
+			list[nr++] = i;
+	return nr;
+}
+
+static bool core_tables(FILE *out, const struct wi_simulate_report *r)
+{
+	struct wi_column columns[18] = { { "", true, false } };
+	const struct wi_sim_result *any = &r->policy[0].run[0];
+	size_t list[17], nr = listed(r, list);
+	struct wi_table *t;
+
+	for (size_t i = 0; i < nr; i++)
+		columns[i + 1] = (struct wi_column){ r->policy[list[i]].label, false, true };
+	t = wi_table_new(columns, nr + 1);
+	for (size_t m = 0; m < NR_SHARED_CORE; m++) {
+		wi_table_text(t, shared_core[m].title);
+		for (size_t i = 0; i < nr; i++)
+			shared_cell(t, shared_core[m].how, mean_of(&r->policy[list[i]], shared_core[m].of));
+	}
+	fputs("\nCores shared by cookies\n", out);
+	if (!wi_table_print(t, out, 2))
+		return false;
+	columns[0].title = "cookie";
+	t = wi_table_new(columns, nr + 1);
+	for (uint32_t k = 0; k < any->nr_cookies; k++) {
+		wi_table_name(t, any->cookie[k] ? wi_cookie_name(r->cookies, any->cookie[k]) : "(none)");
+		for (size_t i = 0; i < nr; i++)
+			shared_cell(t, PERCENT, cookie_figure(&r->policy[list[i]], any->cookie[k], 2));
+	}
+	fputs("\nShare of waiting in the time that tasks of a cookie ran or waited\n", out);
+	return wi_table_print(t, out, 2);
+}
+
+static void json_core(struct wi_json *j, const struct wi_simulate_report *r, const struct wi_sim_policy *p)
+{
+	wi_json_object(j, "cookies");
+	for (size_t m = 0; m < NR_SHARED_CORE; m++)
+		wi_json_fraction(j, shared_core[m].name, mean_of(p, shared_core[m].of));
+	wi_json_array(j, "by_cookie");
+	for (uint32_t k = 0; p->nr_runs && k < p->run[0].nr_cookies; k++) {
+		uint32_t cookie = p->run[0].cookie[k];
+
+		wi_json_object_flat(j, NULL);
+		wi_json_string(j, "cookie", cookie ? wi_cookie_name(r->cookies, cookie) : "");
+		wi_json_u64(j, "ran_ns", (uint64_t)cookie_figure(p, cookie, 0));
+		wi_json_u64(j, "wait_ns", (uint64_t)cookie_figure(p, cookie, 1));
+		wi_json_end_object(j);
+	}
+	wi_json_end_array(j);
+	wi_json_end_object(j);
+}
+
 bool wi_simulate_text(FILE *out, const struct wi_simulate_report *r, struct wi_err *err)
 {
 	bool ok = self_replay(out, r) && what_ifs(out, r, r->first_what_if, r->nr_what_ifs, "What if") &&
 		  what_ifs(out, r, r->first_sensitivity, r->nr_sensitivity, "Sensitivity") && histograms(out, r) &&
-		  (!r->idle_tables || idle_tables(out, r));
+		  (!r->cookies || core_tables(out, r)) && (!r->idle_tables || idle_tables(out, r));
 	const char *line = r->notes;
 
 	while (ok && *line) {
@@ -353,6 +507,8 @@ static void json_policy(struct wi_json *j, const struct wi_simulate_report *r, c
 		wi_json_end_array(j);
 		wi_json_end_object(j);
 	}
+	if (r->cookies)
+		json_core(j, r, p);
 	json_conservation(j, p);
 	wi_json_end_object(j);
 }

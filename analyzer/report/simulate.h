@@ -3,6 +3,7 @@
 #ifndef WI_REPORT_SIMULATE_H
 #define WI_REPORT_SIMULATE_H
 
+#include "analyzer/base/cookie_map.h"
 #include "analyzer/report/report.h"
 #include "analyzer/sim/compare.h"
 #include "analyzer/workload/workload.h"
@@ -17,7 +18,8 @@ struct wi_simulate_report { /* all borrowed */
 	const struct wi_tally_result *recorded;
 	const char *notes; /* lines; "" none */
 	uint32_t nr_seeds;
-	bool verbose, idle_tables, core_sched;
+	bool verbose, idle_tables;
+	const struct wi_cookie_map *cookies; /* NULL: none were given */
 };
 
 bool wi_simulate_text(FILE *out, const struct wi_simulate_report *r, struct wi_err *err);

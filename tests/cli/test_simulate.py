@@ -130,6 +130,26 @@ class Simulate(Cli):
         for bad in ("mc=3", "x", "mc=1,", "mc", "smt=22"):
             self.fails(2, "simulate", "--power-savings", bad, NUMA)
 
+    def test_core_scheduling(self):
+        self.assertIn("no --cookies", self.fails(2, "simulate", "--core-sched", "csc", SCHBENCH))
+        self.fails(2, "simulate", "--core-sched", "other", SCHBENCH)
+        cookies = self.write("cookies", "messages comm sb-msg\nworkers regex ^sb-work-\n")
+        base = self.simulate("--seeds", "2", "--no-sensitivity", "--cookies", cookies, SCHBENCH)["policies"][0]["cookies"]
+        self.assertGreater(base["incompatible_corun_ns"], 0)
+        self.assertEqual(base["forced_idle"], 0)
+        self.assertEqual([c["cookie"] for c in base["by_cookie"]], ["", "messages", "workers"])
+        for variant in ("csc", "csc_stallfix", "csc_tim", "csc_vruntime", "mainline"):
+            with self.subTest(variant=variant):
+                d = self.simulate("--seeds", "2", "--no-sensitivity", "--cookies", cookies, "--core-sched", variant, SCHBENCH)
+                self.assertEqual(d["policies"][0]["cookies"], base)
+                self.assertEqual(d["policies"][2]["name"], "linux-6.1,core-sched=on, core scheduling " + variant)
+                on = d["policies"][2]["cookies"]
+                self.assertEqual(on["incompatible_corun_ns"], 0)
+                self.assertGreater(on["forced_idle"], 0)
+                for run in d["policies"][2]["runs"]:
+                    self.assertEqual(run["ran_ns"], run["tape_ns"])
+                    self.assertEqual(run["tasks_undone"], 0)
+
     def test_forms(self):
         rows = list(csv.DictReader(io.StringIO(self.ok("simulate", "-q", "--csv", "--seeds", "2", "-m", "prev", "--no-sensitivity", SCHBENCH))))
         self.assertEqual({r["policy"] for r in rows}, {"linux-6.1", "linux-6.1, resampled latencies", "prev"})
