@@ -5,23 +5,17 @@
 
 bool wi_merge_init(struct wi_merge *m, uint32_t nr_streams)
 {
-	m->leaves = 1;
-	m->rank_shift = 0;
-	while (m->leaves < nr_streams) {
+	*m = (struct wi_merge){ .leaves = 1, .winner = WI_MERGE_END };
+	if (nr_streams > WI_MERGE_STREAMS)
+		return false;
+	while (m->leaves < nr_streams)
 		m->leaves *= 2;
-		m->rank_shift++;
-	}
-	m->time_shift = m->rank_shift + WI_MERGE_RANK_BITS;
-	m->far_time = UINT64_MAX >> m->time_shift;
-	m->far = m->far_time << m->time_shift;
-	m->base_ns = 0;
 	m->node = calloc(m->leaves, sizeof(*m->node));
 	m->head = calloc(m->leaves, sizeof(*m->head));
 	if (!m->node || !m->head) {
 		wi_merge_fini(m);
 		return false;
 	}
-	m->node[0] = WI_MERGE_END;
 	return true;
 }
 
@@ -39,7 +33,10 @@ static uint64_t play(struct wi_merge *m, uint32_t t)
 	if (t >= m->leaves) {
 		const struct wi_merge_head *h = &m->head[t - m->leaves];
 
-		return h->live ? wi_merge_key(m, h->ts_ns, h->rank, t - m->leaves) : WI_MERGE_END;
+		uint64_t since_ns = h->ts_ns - m->base_ns;
+
+		return h->live ? wi_merge_key(since_ns < WI_MERGE_FAR ? since_ns : WI_MERGE_FAR, h->rank, t - m->leaves)
+			       : WI_MERGE_END;
 	}
 	uint64_t a = play(m, 2 * t), b = play(m, 2 * t + 1);
 
@@ -53,12 +50,12 @@ void wi_merge_build(struct wi_merge *m)
 	for (uint32_t i = 0; i < m->leaves; i++)
 		if (m->head[i].live && m->head[i].ts_ns < m->base_ns)
 			m->base_ns = m->head[i].ts_ns;
-	m->node[0] = play(m, 1);
+	m->winner = play(m, 1);
 }
 
 bool wi_merge_rebase(struct wi_merge *m)
 {
-	if (m->node[0] == WI_MERGE_END)
+	if (m->winner == WI_MERGE_END)
 		return false;
 	wi_merge_build(m);
 	return true;

@@ -13,9 +13,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* From the lowest bit: stream, rank, time. */
+#define WI_MERGE_STREAM_BITS 16
 #define WI_MERGE_RANK_BITS 5
-#define WI_MERGE_RANKS ((1u << WI_MERGE_RANK_BITS) - 1) /* the last one is that of no key */
-#define WI_MERGE_END UINT64_MAX				/* key of a stream that is exhausted */
+#define WI_MERGE_TIME_SHIFT (WI_MERGE_STREAM_BITS + WI_MERGE_RANK_BITS)
+#define WI_MERGE_STREAMS (1u << WI_MERGE_STREAM_BITS)
+#define WI_MERGE_RANKS ((1u << WI_MERGE_RANK_BITS) - 1)	 /* the last one is that of no key */
+#define WI_MERGE_END UINT64_MAX				 /* key of a stream that is exhausted */
+#define WI_MERGE_FAR (UINT64_MAX >> WI_MERGE_TIME_SHIFT) /* the time "far", since base_ns: 2.4 hours */
+#define WI_MERGE_FAR_KEY (WI_MERGE_FAR << WI_MERGE_TIME_SHIFT)
 
 struct wi_merge_head {
 	uint64_t ts_ns;
@@ -24,17 +30,14 @@ struct wi_merge_head {
 };
 
 struct wi_merge {
-	uint32_t leaves;     /* power of two >= number of streams */
-	uint32_t time_shift; /* bits of a key below its time */
-	uint32_t rank_shift;
+	uint32_t leaves; /* power of two >= number of streams */
 	uint64_t base_ns;
-	uint64_t far_time;	    /* the time "far", since base_ns */
-	uint64_t far;		    /* smallest key with that time */
-	uint64_t *node;		    /* 1 .. leaves - 1: key of the loser of that match; 0: of the winner */
-	struct wi_merge_head *head; /* leaves of them, as the caller told */
+	uint64_t winner;	    /* its key; WI_MERGE_END: none */
+	uint64_t *node;		    /* 1 .. leaves - 1: key of the loser of that match */
+	struct wi_merge_head *head; /* leaves of them, as the caller told; afterwards of those alone that are "far" */
 };
 
-/* false: out of memory. All streams are exhausted then, up to wi_merge_start. */
+/* false: out of memory, or more than WI_MERGE_STREAMS. All streams are exhausted then, up to wi_merge_start. */
 bool wi_merge_init(struct wi_merge *m, uint32_t nr_streams);
 void wi_merge_fini(struct wi_merge *m);
 
@@ -50,29 +53,34 @@ void wi_merge_build(struct wi_merge *m);
 /* The winner lies far ahead of the base, or there is none. false: none. */
 bool wi_merge_rebase(struct wi_merge *m);
 
-/* Is there a winner? */
+/* Is there a winner? The address of m goes nowhere, so a local copy of it can stay in registers. */
 static inline bool wi_merge_more(struct wi_merge *m)
 {
-	return __builtin_expect(m->node[0] < m->far, 1) || wi_merge_rebase(m);
+	if (__builtin_expect(m->winner < WI_MERGE_FAR_KEY, 1))
+		return true;
+	struct wi_merge rebased = *m;
+	bool more = wi_merge_rebase(&rebased);
+
+	*m = rebased;
+	return more;
 }
 
 /* Stream with the smallest key; only after wi_merge_more. */
 static inline uint32_t wi_merge_winner(const struct wi_merge *m)
 {
-	return (uint32_t)m->node[0] & (m->leaves - 1);
+	return (uint32_t)m->winner & (WI_MERGE_STREAMS - 1);
 }
 
 /* Its rank. */
 static inline uint32_t wi_merge_winner_rank(const struct wi_merge *m)
 {
-	return (uint32_t)(m->node[0] >> m->rank_shift) & WI_MERGE_RANKS;
+	return (uint32_t)(m->winner >> WI_MERGE_STREAM_BITS) & WI_MERGE_RANKS;
 }
 
-static inline uint64_t wi_merge_key(const struct wi_merge *m, uint64_t ts_ns, uint32_t rank, uint32_t stream)
+/* since_ns: since the base. */
+static inline uint64_t wi_merge_key(uint64_t since_ns, uint32_t rank, uint32_t stream)
 {
-	uint64_t t = ts_ns - m->base_ns;
-
-	return (t < m->far_time ? t : m->far_time) << m->time_shift | (uint64_t)rank << m->rank_shift | stream;
+	return since_ns << WI_MERGE_TIME_SHIFT | rank << WI_MERGE_STREAM_BITS | stream;
 }
 
 static inline void wi_merge_play(struct wi_merge *m, uint32_t stream, uint64_t key)
@@ -83,15 +91,20 @@ static inline void wi_merge_play(struct wi_merge *m, uint32_t stream, uint64_t k
 		m->node[t] = key < other ? other : key;
 		key = key < other ? key : other;
 	}
-	m->node[0] = key;
+	m->winner = key;
 }
 
 /* The winner's stream has moved on to this head, which is not earlier than the one before. */
 static inline void wi_merge_replace(struct wi_merge *m, uint32_t stream, uint64_t ts_ns, uint32_t rank)
 {
-	m->head[stream].ts_ns = ts_ns;
-	m->head[stream].rank = rank;
-	wi_merge_play(m, stream, wi_merge_key(m, ts_ns, rank, stream));
+	uint64_t since_ns = ts_ns - m->base_ns;
+
+	if (__builtin_expect(since_ns >= WI_MERGE_FAR, 0)) {
+		m->head[stream].ts_ns = ts_ns;
+		m->head[stream].rank = rank;
+		since_ns = WI_MERGE_FAR;
+	}
+	wi_merge_play(m, stream, wi_merge_key(since_ns, rank, stream));
 }
 
 /* The winner's stream is exhausted. */

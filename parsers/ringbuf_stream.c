@@ -44,10 +44,10 @@ struct stream {
 
 /* What the reader knows beforehand of a record with a slot. */
 struct slot_rule {
-	uint32_t was, next; /* offsets of who ran before the record and after it */
+	uint16_t was, next; /* offsets of who ran before the record and after it */
 	uint32_t need;	    /* shortest record that can simply be followed; RECORD_MAX: none can */
 	int32_t leaving;    /* ORed to who ran: WI_CHAIN_UNKNOWN where that task stays */
-	uint8_t usual;	    /* enum usual: how to decode it */
+	uint32_t usual;	    /* enum usual: how to decode it */
 };
 
 #define RECORD_MAX UINT32_MAX
@@ -612,15 +612,15 @@ static void bad_content(struct wi_rb_streams *r, struct stream *s)
 
 WI_INLINE int fill(struct wi_rb_streams *r, struct wi_event *ev, int max, bool swap)
 {
-	struct wi_merge *m = &r->merge;
+	struct wi_merge m = r->merge; /* a copy: no store to an event can change it */
 	int n = 0;
 
 	r->arena_used = 0;
-	while (n < max && wi_merge_more(m)) {
-		uint32_t i = wi_merge_winner(m);
+	while (n < max && wi_merge_more(&m)) {
+		uint32_t i = wi_merge_winner(&m);
 		struct stream *s = &r->s[i];
 
-		enum usual usual = (enum usual)r->rule[wi_merge_winner_rank(m)].usual;
+		enum usual usual = (enum usual)r->rule[wi_merge_winner_rank(&m)].usual;
 
 		if (usual == UNUSUAL && waits_for_arena(r, s))
 			break;
@@ -629,10 +629,11 @@ WI_INLINE int fill(struct wi_rb_streams *r, struct wi_event *ev, int max, bool s
 		else
 			bad_content(r, s);
 		if (__builtin_expect(advance(r, i, swap), 1))
-			wi_merge_replace(m, i, s->ts_ns, s->type);
+			wi_merge_replace(&m, i, s->ts_ns, s->type);
 		else
-			wi_merge_end(m, i);
+			wi_merge_end(&m, i);
 	}
+	r->merge = m;
 	return n;
 }
 
@@ -751,7 +752,7 @@ static void set_rules(struct wi_rb_streams *r)
 						    .next = f->common_pid.offset,
 						    .need = r->common_len,
 						    .leaving = WI_CHAIN_UNKNOWN,
-						    .usual = (uint8_t)usual_of(f, slot) };
+						    .usual = usual_of(f, slot) };
 	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
 		r->rule[special[i]].need = RECORD_MAX;
 
