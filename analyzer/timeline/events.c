@@ -208,9 +208,9 @@ static void on_switch(struct wi_timeline *tl, const struct wi_event *ev)
 		}
 		prev = NULL;
 	}
-	if (prev)
+	if (prev && ev->sw.prev_comm != prev->pub.comm)
 		tl_task_name(tl, prev, ev->sw.prev_comm);
-	else if (ev->sw.prev_pid)
+	else if (!prev && ev->sw.prev_pid)
 		prev = tl_task_get(tl, ev->sw.prev_pid, ev->sw.prev_comm);
 	if (tl->failed)
 		return;

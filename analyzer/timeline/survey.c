@@ -165,11 +165,34 @@ static bool enough(const struct surveyor *v)
 	return !v->whole && (v->nr_samples == GAP_SAMPLES || !v->s->has_waking);
 }
 
-static int by_value(const void *a, const void *b)
+/* The value that sorting would put at index k; reorders. Linear but for orders made to be bad, and GAP_SAMPLES bounds those. */
+static uint64_t nth_value(uint64_t *v, size_t nr, size_t k)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	size_t lo = 0, hi = nr - 1;
 
-	return x < y ? -1 : x > y;
+	while (lo < hi) {
+		uint64_t a = v[lo], b = v[lo + (hi - lo) / 2], c = v[hi];
+		uint64_t pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+		size_t i = lo, j = hi;
+
+		for (;;) {
+			while (v[i] < pivot)
+				i++;
+			while (v[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			uint64_t swap = v[i];
+			v[i++] = v[j];
+			v[j--] = swap;
+		}
+		/* up to j all are <= pivot, behind it all are >= */
+		if (k <= j)
+			hi = j;
+		else
+			lo = j + 1;
+	}
+	return v[k];
 }
 
 static int by_start(const void *a, const void *b)
@@ -273,10 +296,8 @@ bool wi_survey(struct wi_source *src, struct wi_survey *s, struct wi_err *err)
 	wi_source_set_filter(src, UINT32_MAX);
 	if (!wi_source_rewind(src, err))
 		goto out;
-	if (v.nr_samples)
-		qsort(v.sample, v.nr_samples, sizeof(*v.sample), by_value);
 	s->gap_samples = v.nr_samples;
-	s->gap_ns = v.nr_samples ? v.sample[(v.nr_samples - 1) / 2] : GAP_DEFAULT_NS;
+	s->gap_ns = v.nr_samples ? nth_value(v.sample, v.nr_samples, (v.nr_samples - 1) / 2) : GAP_DEFAULT_NS;
 	if (s->nr_gaps)
 		qsort(s->gaps, s->nr_gaps, sizeof(*s->gaps), by_start);
 	take_earlier_starts(s, info);
