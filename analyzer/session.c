@@ -23,24 +23,33 @@ static bool is_chunk(const struct wi_event *ev)
 	       memmem(ev->marker.text, ev->marker.len, WI_MARKERS_PREFIX, strlen(WI_MARKERS_PREFIX));
 }
 
-/* Reads from the start until a set of markers is complete, or MARKER_SEARCH events have brought no chunk. */
-static bool read_markers(struct wi_session *s, struct wi_marker_set *set, struct wi_event *ev, struct wi_err *err)
-{
-	uint64_t since_last = 0;
-	int n;
+struct marker_search {
+	struct wi_marker_set *set;
+	uint64_t since_last; /* events without a chunk */
+};
 
-	while (since_last < MARKER_SEARCH && (n = wi_source_next_batch(s->src, ev, BATCH, err)) > 0) {
-		for (int i = 0; i < n; i++, since_last++) {
-			if (!is_chunk(&ev[i]))
-				continue;
-			since_last = 0;
-			if (!wi_markers_add(set, ev[i].marker.text, ev[i].marker.len, err))
-				return false;
-		}
-		if (wi_markers_status(set).state == WI_MARKERS_COMPLETE)
-			break;
+/* Events from the start on, until a set of markers is complete, or MARKER_SEARCH events have brought no chunk. */
+static bool look_for_markers(void *ctx, const struct wi_event *ev, int nr, bool *more, struct wi_err *err)
+{
+	struct marker_search *m = ctx;
+
+	for (int i = 0; i < nr; i++, m->since_last++) {
+		if (!is_chunk(&ev[i]))
+			continue;
+		m->since_last = 0;
+		if (!wi_markers_add(m->set, ev[i].marker.text, ev[i].marker.len, err))
+			return false;
 	}
-	return !err->code && wi_source_rewind(s->src, err);
+	*more = m->since_last < MARKER_SEARCH && wi_markers_status(m->set).state != WI_MARKERS_COMPLETE;
+	return true;
+}
+
+static bool survey(struct wi_session *s, struct wi_marker_set *set, struct wi_err *err)
+{
+	struct marker_search search = { .set = set };
+	const struct wi_survey_guest guest = { .ctx = &search, .look = look_for_markers };
+
+	return wi_survey_with(s->src, &guest, &s->survey, err);
 }
 
 static void note_markers(struct wi_session *s, const struct wi_marker_set *set)
@@ -103,15 +112,13 @@ static void describe_filter(struct wi_session *s)
 bool wi_session_open(struct wi_session *s, const struct wi_opts *o, struct wi_err *err)
 {
 	struct wi_marker_set *set = NULL;
-	struct wi_event *ev = NULL;
 	bool ok = false;
 
 	memset(s, 0, sizeof(*s));
 	s->o = o;
 	s->names = wi_names_new();
 	set = wi_markers_new();
-	ev = malloc(BATCH * sizeof(*ev));
-	if (!s->names || !set || !ev) {
+	if (!s->names || !set) {
 		wi_err_nomem(err);
 		goto out;
 	}
@@ -121,13 +128,12 @@ bool wi_session_open(struct wi_session *s, const struct wi_opts *o, struct wi_er
 	if (!s->src)
 		goto out;
 	wi_progress_pass("surveying");
-	if (!read_markers(s, set, ev, err) || !wi_survey(s->src, &s->survey, err))
+	if (!survey(s, set, err))
 		goto out;
 	note_markers(s, set);
 	ok = find_machine(s, set, err);
 out:
 	wi_markers_free(set);
-	free(ev);
 	return ok;
 }
 

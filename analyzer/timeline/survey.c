@@ -244,19 +244,40 @@ static bool take_info(struct surveyor *v, const struct wi_source_info *info)
 	return true;
 }
 
-static bool read_through(struct surveyor *v, struct wi_source *src)
+/* Types that a guest alone has asked for are left out. */
+static bool take_all(struct surveyor *v, const struct wi_event *ev, int n)
+{
+	uint32_t wanted = v->whole ? UINT32_MAX : SCHED_TYPES | WI_EV_BIT(LOST);
+
+	for (int i = 0; i < n; i++)
+		if (wanted >> ev[i].type & 1 && !take(v, &ev[i]))
+			return false;
+	return drain(v);
+}
+
+static void set_filter(const struct surveyor *v, struct wi_source *src, bool guest)
+{
+	wi_source_set_filter(src, v->whole || guest ? UINT32_MAX : SCHED_TYPES);
+}
+
+static bool read_through(struct surveyor *v, struct wi_source *src, const struct wi_survey_guest *guest)
 {
 	struct wi_event *ev = malloc(BATCH * sizeof(*ev));
+	bool more = guest != NULL; /* for the guest */
 	int n = 0;
 
 	if (!ev)
 		return wi_err_nomem(v->err);
-	while (!enough(v) && (n = wi_source_next_batch(src, ev, BATCH, v->err)) > 0) {
-		bool ok = true;
+	set_filter(v, src, more);
+	while ((more || !enough(v)) && (n = wi_source_next_batch(src, ev, BATCH, v->err)) > 0) {
+		bool ok = enough(v) || take_all(v, ev, n);
 
-		for (int i = 0; ok && i < n; i++)
-			ok = take(v, &ev[i]);
-		if (!ok || !drain(v)) {
+		if (ok && more) {
+			ok = guest->look(guest->ctx, ev, n, &more, v->err);
+			if (!more)
+				set_filter(v, src, false);
+		}
+		if (!ok) {
 			n = -1;
 			break;
 		}
@@ -273,7 +294,7 @@ static bool read_through(struct surveyor *v, struct wi_source *src)
 	return true;
 }
 
-bool wi_survey(struct wi_source *src, struct wi_survey *s, struct wi_err *err)
+bool wi_survey_with(struct wi_source *src, const struct wi_survey_guest *guest, struct wi_survey *s, struct wi_err *err)
 {
 	const struct wi_source_info *info = wi_source_info(src);
 	struct surveyor v = { .s = s, .whole = !info->looks_ahead, .err = err };
@@ -290,8 +311,7 @@ bool wi_survey(struct wi_source *src, struct wi_survey *s, struct wi_err *err)
 	}
 	if (!take_info(&v, info))
 		goto out;
-	wi_source_set_filter(src, v.whole ? UINT32_MAX : SCHED_TYPES);
-	if (!read_through(&v, src))
+	if (!read_through(&v, src, guest))
 		goto out;
 	wi_source_set_filter(src, UINT32_MAX);
 	if (!wi_source_rewind(src, err))
@@ -311,6 +331,11 @@ out:
 	if (!ok)
 		wi_survey_fini(s);
 	return ok;
+}
+
+bool wi_survey(struct wi_source *src, struct wi_survey *s, struct wi_err *err)
+{
+	return wi_survey_with(src, NULL, s, err);
 }
 
 void wi_survey_fini(struct wi_survey *s)

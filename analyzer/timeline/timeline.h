@@ -204,8 +204,16 @@ struct wi_survey {
 	uint64_t window_start_ns; /* latest first record of the CPUs whose start was overwritten; else recording start */
 };
 
+/* Who wants to see the first events, too: one pass serves both. */
+struct wi_survey_guest {
+	void *ctx;
+	/* All events from the first one on, in batches. *more false: no further ones, please. false: err set, the survey ends. */
+	bool (*look)(void *ctx, const struct wi_event *ev, int nr, bool *more, struct wi_err *err);
+};
+
 struct wi_source;
 bool wi_survey(struct wi_source *src, struct wi_survey *s, struct wi_err *err);
+bool wi_survey_with(struct wi_source *src, const struct wi_survey_guest *guest, struct wi_survey *s, struct wi_err *err);
 void wi_survey_fini(struct wi_survey *s);
 
 struct wi_timeline_opts {
