@@ -85,6 +85,15 @@ def peers(path, events, ours):
     print("  perf sched latency: reads perf.data only")
 
 
+def simulations(path, cpus):
+    """CPU time of one run of the machine: what eight runs take more than two, a sixth of it. The tapes are taken once."""
+    argv = [WAKEIF, "simulate", "-q", "--jobs", "1", "--smt-speed", "1", "--topology", FLAT[cpus], "-o", "/dev/null", path]
+    two, eight = (best(argv + ["--seeds", str(n)], 1) for n in (1, 4))
+    run_s = (eight.cpu_s - two.cpu_s) / 6
+    print("  %-44s %7.2f s CPU  %7.2f M recorded events/s" % ("wakeif simulate, one run of the machine", run_s, EVENTS / run_s / 1e6))
+    line("wakeif simulate, tapes and two runs", EVENTS, two)
+
+
 def main():
     base = os.environ.get("BENCH_DIR", O)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=base) as folder:
@@ -94,6 +103,7 @@ def main():
         line("wakeif report", EVENTS, plain)
         peers(path, EVENTS, plain)
         replays(path, 8)
+        simulations(path, 8)
         os.unlink(path)
 
         print("%d events, 8 CPUs, trace.dat v7, zstd" % EVENTS)
