@@ -349,7 +349,7 @@ struct anything {
 		uint32_t blocks;
 	} * task;
 	uint32_t first_counter, stored[3 * 64];
-	bool strange;
+	bool strange, plain;
 };
 
 #define COUNTERS 3 /* of each task */
@@ -358,7 +358,8 @@ static void wake_by(struct anything *a, uint32_t t, uint32_t counter)
 {
 	uint32_t wakee = counter / COUNTERS;
 
-	sim_wake(a->w, a->first + t, sim_lot(a->w, 200 * US), a->first_counter + counter, sim_lot(a->w, 2));
+	sim_wake(a->w, a->first + t, (a->plain ? US : 0) + sim_lot(a->w, 200 * US), a->first_counter + counter,
+		 sim_lot(a->w, 2));
 	if (a->task[wakee].is == BLOCKED && a->task[wakee].on == counter) {
 		a->task[wakee].is = READY;
 		a->nr_ready++;
@@ -397,12 +398,14 @@ static uint64_t any_prio(struct anything *a)
 static void any_op(struct anything *a, uint32_t t)
 {
 	struct sim_world *w = a->w;
-	uint32_t self = a->first + t, other = (uint32_t)sim_lot(w, a->n);
-	uint64_t run_ns = sim_lot(w, 4) ? sim_lot(w, 100 * US) : sim_lot(w, 5 * MS);
+	uint32_t self = a->first + t, other = (uint32_t)sim_lot(w, a->n), what = (uint32_t)sim_lot(w, 16);
+	uint64_t run_ns = (a->plain ? US : 0) + (sim_lot(w, 4) ? sim_lot(w, 100 * US) : sim_lot(w, 5 * MS));
 
-	switch (sim_lot(w, 16)) {
+	if (a->plain && (what == 11 || what == 13))
+		what = 0;
+	switch (what) {
 	case 0:
-		sim_run(w, self, run_ns);
+		sim_op(w, self, sim_lot(w, US), WI_OP_RUN, 0, run_ns);
 		break;
 	case 1:
 	case 2:
@@ -467,7 +470,9 @@ static void any_task(struct anything *a, uint32_t i)
 
 	if (!i)
 		a->first = t;
-	if (!sim_lot(w, 4)) {
+	if (a->plain) {
+		sim_nice(w, t, (int)sim_lot(w, 3) * ((int)sim_lot(w, 20) - 10));
+	} else if (!sim_lot(w, 4)) {
 		uint64_t prio = any_prio(a);
 
 		wi_work_task(w->b, t)->prio = (int16_t)(prio >> 8);
@@ -487,7 +492,7 @@ static void any_task(struct anything *a, uint32_t i)
 	} else if (start == WI_START_BLOCKED) {
 		block_by(a, i, 0);
 	}
-	if (sim_lot(w, 3) || (start == WI_START_UNBORN && !a->strange))
+	if (a->plain || sim_lot(w, 3) || (start == WI_START_UNBORN && !a->strange))
 		return;
 	wakeif_word *mask = calloc(w->topo->nr_words, sizeof(*mask));
 
@@ -500,9 +505,9 @@ static void any_task(struct anything *a, uint32_t i)
 	free(mask);
 }
 
-void sim_anything(struct sim_world *w, uint32_t nr_tasks, uint32_t nr_ops, bool strange)
+static void any_world(struct sim_world *w, uint32_t nr_tasks, uint32_t nr_ops, bool strange, bool plain)
 {
-	struct anything a = { .w = w, .n = nr_tasks > 64 ? 64 : nr_tasks, .strange = strange };
+	struct anything a = { .w = w, .n = nr_tasks > 64 ? 64 : nr_tasks, .strange = strange, .plain = plain };
 
 	a.task = calloc(a.n, sizeof(*a.task));
 	need(a.task, "out of memory");
@@ -513,6 +518,8 @@ void sim_anything(struct sim_world *w, uint32_t nr_tasks, uint32_t nr_ops, bool 
 	for (uint32_t i = 0; i < a.n; i++) {
 		if (a.task[i].is == BLOCKED)
 			wake_by(&a, any_ready(&a), a.task[i].on);
+		if (plain && a.task[i].is != OVER)
+			sim_op(w, a.first + i, 1 + sim_lot(w, MS), WI_OP_RUN, 0, 1 + sim_lot(w, MS)); /* no two things at one instant */
 		if (a.task[i].is != NOT_BORN)
 			continue;
 		wi_work_task(w->b, a.first + i)->born_unseen = true;
@@ -521,4 +528,14 @@ void sim_anything(struct sim_world *w, uint32_t nr_tasks, uint32_t nr_ops, bool 
 		sim_run(w, a.first + i, sim_lot(w, MS));
 	}
 	free(a.task);
+}
+
+void sim_anything(struct sim_world *w, uint32_t nr_tasks, uint32_t nr_ops, bool strange)
+{
+	any_world(w, nr_tasks, nr_ops, strange, false);
+}
+
+void sim_plain(struct sim_world *w, uint32_t nr_tasks, uint32_t nr_ops)
+{
+	any_world(w, nr_tasks, nr_ops, false, true);
 }

@@ -67,6 +67,8 @@ void sim_requests(struct sim_world *w, uint32_t messengers, uint32_t workers, ui
 /* Anything that can be on tapes, by lot, and that comes to an end. strange: real-time tasks, and children that may not
  * run where their parents do. */
 void sim_anything(struct sim_world *w, uint32_t nr_tasks, uint32_t nr_ops, bool strange);
+/* The same of fair tasks that run, wake, block, sleep, yield, fork and die, a microsecond or more for each. */
+void sim_plain(struct sim_world *w, uint32_t nr_tasks, uint32_t nr_ops);
 
 /*
  * Latencies for the draws, as of hardware: a decision of 0.3 us, 0.8 us to another CPU, 0.5 us to preempt here and 1.5
