@@ -25,10 +25,11 @@ static bool alloc_machine(struct sim *s)
 	s->idle = calloc(words, sizeof(*s->idle));
 	s->unknown = calloc(words, sizeof(*s->unknown));
 	s->pending = calloc(words, sizeof(*s->pending));
+	s->lowest = calloc(words, sizeof(*s->lowest));
 	s->sched_idle_only = calloc(words, sizeof(*s->sched_idle_only));
 	s->left = calloc(words, sizeof(*s->left));
 	return s->cpu && s->view_cpu && s->task && s->counter && s->core_busy && s->masks && s->idle && s->unknown &&
-	       s->pending && s->sched_idle_only && s->left;
+	       s->pending && s->sched_idle_only && s->left && s->lowest;
 }
 
 static void begin_cpus(struct sim *s)
@@ -375,6 +376,7 @@ static void free_machine(struct sim *s)
 	free(s->unknown);
 	free(s->pending);
 	free(s->sched_idle_only);
+	free(s->lowest);
 	free(s->left);
 	free(s->heap);
 }

@@ -10,6 +10,7 @@
  *	events.c	what is due when; draws
  *	groups.c	which group of CPUs has too much to do
  *	balance.c	tasks that wait are taken elsewhere
+ *	realtime.c	where real-time tasks go
  *	core_sched.c	the threads of a core run tasks of one cookie
  *	power.c		2009: tasks of a half-empty package or core are taken to a fuller one
  *	tell.c		what happened, to estimates, the model, the sink
@@ -110,6 +111,7 @@ struct sim_cpu {
 	bool forced;			 /* idles by force */
 	uint32_t forced_seq, occupation; /* core's seq at the snapshot; busy siblings when it last idled */
 	uint64_t stole_ns;
+	uint32_t rt_last; /* CPU that it last chose by turns for a real-time task */
 	struct sim_domain domain[SIM_DOMAINS];
 	struct sim_load load;
 };
@@ -156,7 +158,7 @@ struct sim {
 	/* what a model sees */
 	struct wakeif_view view;
 	struct wakeif_cpu *view_cpu;
-	wakeif_word *idle, *unknown, *pending, *sched_idle_only, *left; /* left: scratch */
+	wakeif_word *idle, *unknown, *pending, *sched_idle_only, *left, *lowest; /* left, lowest: scratch */
 	struct wi_estimates *est;
 	struct wakeif_host host;
 	void *model;
@@ -227,6 +229,11 @@ void s_idle_ended(struct sim *s, uint32_t cpu, bool woken);
 bool s_newidle(struct sim *s, uint32_t cpu);		     /* true: a task was pulled */
 void s_balance(struct sim *s, uint32_t cpu);		     /* at a tick */
 void s_pull(struct sim *s, struct sim_task *t, uint32_t to); /* one that waits */
+
+/* realtime.c */
+uint32_t s_place_rt(struct sim *s, const struct sim_task *t);
+void s_rt_push(struct sim *s, uint32_t cpu);	       /* somebody waits there behind a real-time task */
+void s_rt_pull(struct sim *s, uint32_t cpu, int left); /* one of this prio has left, nobody was picked yet */
 
 /* core_sched.c; all but begin, end and fits only where there are cookies */
 bool s_core_begin(struct sim *s); /* false: out of memory */

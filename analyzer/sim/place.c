@@ -47,32 +47,6 @@ static uint32_t first_allowed(const struct sim *s, const struct sim_task *t, uin
 	return wi_mask_test(t->allowed, prefer) ? prefer : wi_mask_next(t->allowed, s->topo->nr_words, 0);
 }
 
-static int16_t priority_on(const struct sim *s, uint32_t cpu)
-{
-	return s->view_cpu[cpu].nr_running ? s->view_cpu[cpu].curr_prio : 140;
-}
-
-/* A real-time task stays unless something as urgent runs there; then the CPU with the least urgent task, near ones
- * first. */
-static uint32_t place_rt(const struct sim *s, const struct sim_task *t)
-{
-	uint32_t best = first_allowed(s, t, t->cpu);
-
-	if (priority_on(s, best) > t->e.prio && wi_mask_test(t->allowed, t->cpu))
-		return best;
-	for (uint32_t scope = WAKEIF_CORE; scope < WAKEIF_NR_SCOPES; scope++) {
-		const wakeif_word *span = s->topo->span[scope][s->topo->group[scope][t->cpu]];
-
-		for (uint32_t c = wi_mask_next(span, s->topo->nr_words, 0); c != UINT32_MAX;
-		     c = wi_mask_next(span, s->topo->nr_words, c + 1))
-			if (wi_mask_test(t->allowed, c) && priority_on(s, c) > priority_on(s, best))
-				best = c;
-		if (priority_on(s, best) > t->e.prio && priority_on(s, best) >= 100)
-			break;
-	}
-	return best;
-}
-
 static uint32_t ask(struct sim *s, struct sim_task *t, struct wakeif_wakeup *w)
 {
 	struct wakeif_choice choice = { .size = sizeof(choice),
@@ -147,6 +121,6 @@ uint32_t s_place(struct sim *s, struct sim_task *t, uint32_t flags, enum wakeif_
 	if (t->nr_allowed == 1 || *class_ == WAKEIF_FALLBACK)
 		return first_allowed(s, t, t->cpu);
 	if (s_is_rt(t))
-		return place_rt(s, t);
+		return s_place_rt(s, t);
 	return *class_ == WAKEIF_EXEC ? ask_exec(s, t, &w) : ask(s, t, &w);
 }

@@ -252,6 +252,10 @@ void s_schedule(struct sim *s, uint32_t cpu)
 		put_prev(s, cpu, t);
 		c->curr = NONE;
 	}
+	if (t && s_is_rt(t) && t->state != S_RUNNING) {
+		s_view_cpu(s, cpu);
+		s_rt_pull(s, cpu, t->e.prio);
+	}
 	next = s_pick(s, cpu);
 	if (!next && s->o.balance != WI_BALANCE_OFF) {
 		s_view_cpu(s, cpu);
@@ -262,6 +266,8 @@ void s_schedule(struct sim *s, uint32_t cpu)
 		s_core_schedule(s, cpu, prev, next, woken);
 	else
 		s_switch_to(s, cpu, prev, next, woken);
+	if (c->rt.curr && c->rt.nr_waiting)
+		s_rt_push(s, cpu);
 }
 
 /* ---- operations ---- */

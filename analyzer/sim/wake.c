@@ -124,8 +124,11 @@ void s_check_preempt(struct sim *s, uint32_t task)
 		yes = !s_is_rt(curr) || t->e.prio < curr->e.prio;
 	else
 		yes = !s_is_rt(curr) && s->fair->preempts(&c->q, &t->e);
-	if (!yes)
+	if (!yes) {
+		if (s_is_rt(t))
+			s_rt_push(s, t->cpu);
 		return;
+	}
 	c->resched = true;
 	if (t->kind & WI_WAKE_REMOTE)
 		wi_tally_ipi(s->tally, s->now_ns);
