@@ -252,9 +252,10 @@ void s_push_running(struct sim *s, uint32_t from, uint32_t to)
 
 static uint64_t interval_ns(const struct sim *s, uint64_t base_ns, bool busy)
 {
-	uint64_t ns = busy ? base_ns * BUSY_FACTOR - s->tick_ns : base_ns,
-		 most = s->tick_ns * (s->o.hz * s->params.nr_cpus / 10);
+	uint64_t ns = busy ? base_ns * BUSY_FACTOR : base_ns, most = s->tick_ns * (s->o.hz * s->params.nr_cpus / 10);
 
+	if (busy)
+		ns = ns > s->tick_ns ? ns - s->tick_ns : 0;
 	return ns > most && most ? most : ns;
 }
 
