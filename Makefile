@@ -166,10 +166,10 @@ $(O)/fuzz/%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/libwakeif.a
 coverage: | $(DEPS_FIRST)
 	@$(MAKE) $(SUBMAKE) COVERAGE=1 OPT='-O0 -g' check; status=$$?; O=build/coverage tests/coverage.sh && exit $$status
 
-# The self-replay and the recorded pairs of the corpus, into doc/accuracy.md.
+# The self-replay and the recorded pairs of the corpus, and the twin experiment, into doc/accuracy.md.
 .PHONY: accuracy
 accuracy:
-	@$(MAKE) $(SUBMAKE) programs
+	@$(MAKE) $(SUBMAKE) programs $(O)/tests/twin
 	@[ -d $${WAKEIF_SHARED:-../shared}/corpus ] || { echo "accuracy: no recordings in $${WAKEIF_SHARED:-../shared}/corpus" >&2; exit 1; }
 	@/usr/bin/python3 tests/accuracy.py $(O)/wakeif $${WAKEIF_SHARED:-../shared}/corpus > $(O)/accuracy.md && cp $(O)/accuracy.md doc/accuracy.md
 
