@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Twin experiment (tests/sim/twin.c): what a recording of the machine tells of a change, against the tapes it was made from.
 
-Cells are changes of more than 5 % and three standard deviations over the seeds. On made-up worlds and the samples all bars hold; on the
-recordings of the corpus (full) the summary is printed, and the direction has to be right."""
+Cells are changes of more than 5 % and three standard deviations over the seeds. On made-up worlds and the samples all bars hold. On the
+recordings of the corpus (full) less is reached, most of what is missed in two of them (stacked pairs, schbench; doc/accuracy.md): there it
+may not get worse."""
 import os
 import subprocess
 import unittest
@@ -68,8 +69,10 @@ class Twin(unittest.TestCase):
             self.skipTest("no recordings")
         out = self.run_twin("-s", "8", *traces)
         print(out)
-        cells, direction = summary(out)["all"][:2]
-        self.assertGreaterEqual(direction, 0.98 * cells)
+        cells, direction, within_25, within_50 = summary(out)["all"]
+        self.assertGreaterEqual(direction, 0.95 * cells)
+        self.assertGreaterEqual(within_25, 0.65 * cells)
+        self.assertGreaterEqual(within_50, 0.80 * cells)
 
     def test_usage(self):
         for args in (["-s", "1", "world:mix"], ["-p", "0.2"], ["world:none"], ["missing.dat"]):
