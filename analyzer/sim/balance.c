@@ -302,12 +302,14 @@ void s_balance(struct sim *s, uint32_t cpu)
 	}
 	if (!s->nr_overloaded && (s->nr_busy < 2 || !idle))
 		return;
+	bool busy = !idle && !wi_mask_test(s->sched_idle_only, cpu);
+
 	for (uint32_t level = 0; level < nr_levels(s, cpu); level++) {
 		struct sim_domain *d = &c->domain[level];
 		uint64_t weight_ns = 1000000ull * s->topo->domains[cpu][level].weight * s->params.scale;
 
 		d->interval_ns = d->interval_ns ? d->interval_ns : weight_ns;
-		if (s->now_ns < d->last_ns + interval_ns(s, d->interval_ns, !idle))
+		if (s->now_ns < d->last_ns + interval_ns(s, d->interval_ns, busy))
 			continue;
 		d->last_ns = s->now_ns;
 		if (!s_looks_for_group(s, cpu, level)) {
