@@ -134,6 +134,7 @@ struct sim_event {
 
 struct sim_counter {
 	uint64_t stored, last_ns;
+	uint32_t last_waker; /* task + 1; 0: nobody */
 };
 
 struct sim {

@@ -335,6 +335,7 @@ static bool block(struct sim *s, struct sim_task *t, uint32_t counter)
 	if (s->now_ns - k->last_ns < s->o.commit_ns) {
 		sleep_on(s, t, WI_OP_BLOCK, counter);
 		t->requeues = true;
+		t->waker = k->last_waker ? k->last_waker - 1 : NONE;
 		return false;
 	}
 	s->result->not_blocked++;
@@ -353,6 +354,7 @@ static void wake(struct sim *s, struct sim_task *t, const struct wi_op *op)
 	}
 	s->counter[op->target].stored++;
 	s->counter[op->target].last_ns = s->now_ns;
+	s->counter[op->target].last_waker = s_number(s, t) + 1;
 }
 
 static void renice(struct sim *s, struct sim_task *t, uint64_t value)

@@ -196,6 +196,7 @@ void s_fork(struct sim *s, uint32_t parent, uint32_t child, const struct wi_wake
 void s_wake_oncpu(struct sim *s, uint32_t task)
 {
 	struct sim_task *t = &s->task[task];
+	const struct sim_task *waker = t->waker != NONE ? &s->task[t->waker] : NULL;
 
 	t->requeues = false;
 	t->state = S_PENDING;
@@ -205,7 +206,13 @@ void s_wake_oncpu(struct sim *s, uint32_t task)
 	t->context = WAKEIF_CTX_HARDIRQ;
 	t->kind = (uint8_t)(WI_WAKE_IRQ | (s->cpu[t->cpu].curr != NONE ? WI_WAKE_BUSY : 0));
 	t->waking_ns = s->now_ns;
+	if (waker && waker->state == S_RUNNING) { /* on record it is still its waker's doing */
+		t->waker_cpu = waker->cpu;
+		t->context = WAKEIF_CTX_TASK;
+	}
 	s_sink_waking(s, t);
+	t->waker_cpu = t->cpu;
+	t->context = WAKEIF_CTX_HARDIRQ;
 	t->waking = wi_tally_waking(s->tally, s->now_ns, WAKEIF_ONCPU);
 	wi_tally_placed(s->tally, t->waking, t->cpu, t->cpu, false);
 	s_enqueue(s, task);
