@@ -42,7 +42,7 @@ static uint64_t edge_of(uint64_t *ns, uint32_t nr)
 	edge = ns[nr * BELOW_PERCENT / 100];
 	for (uint32_t i = 0; i < nr; i++)
 		near += ns[i] >= edge && ns[i] - edge <= edge / 4;
-	return near * 100 >= (uint64_t)nr * NEAR_PERCENT ? edge : 0;
+	return (near - 1) * 100 >= (uint64_t)nr * NEAR_PERCENT ? edge : 0; /* the edge is near itself */
 }
 
 bool s_timers_begin(struct sim *s)
