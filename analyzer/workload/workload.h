@@ -155,7 +155,7 @@ struct wi_work_task {
 	X(preemptions, "preemptions", "switches away from a runnable task: not on the tapes")                          \
 	X(throttled_ns, "throttled_ns",                                                                                \
 	  "time that tasks were runnable beside an idle CPU of their own: bandwidth limits")                           \
-	X(commit_ns, "commit_ns", "median of switch-out minus sched_waking over the wakeups oncpu")                    \
+	X(commit_ns, "commit_ns", "mean time from being bound to sleep to the switch-out, by the wakeups oncpu")       \
 	X(smt_ns, "smt_ns", "time that tasks ran beside a busy SMT sibling")
 
 struct wi_work_facts {
