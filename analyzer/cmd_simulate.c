@@ -8,7 +8,7 @@
 
 #include "analyzer/base/cookie_map.h"
 #include "analyzer/base/kernel.h"
-#include "analyzer/cmd_workload.h"
+#include "analyzer/cmd_saved.h"
 #include "analyzer/report/simulate.h"
 #include "analyzer/report/workload.h"
 #include "analyzer/sim/tally_recorded.h"
@@ -63,6 +63,7 @@ struct simulate_cmd {
 	struct wi_workload *w;
 	struct wi_tally_recorded *tally;
 	struct wi_tally_result recorded;
+	bool saved; /* from a saved workload: there is no trace, s is empty */
 	const struct wakeif_topology *what_if; /* NULL: the recorded machine */
 	struct wi_model_spec
 		spec[WI_REPLAY_MODELS + 5]; /* those of the baseline, --power-savings and --core-sched, too */
@@ -235,6 +236,26 @@ static void bind(void *ctx, struct wi_timeline *tl)
 	wi_tally_recorded_bind(c->tally, tl);
 }
 
+static bool refuse_losses(const struct simulate_cmd *c, struct wi_err *err)
+{
+	if (!c->w->lost_events && !c->w->lost_marks)
+		return true;
+	return wi_err_at(err, WI_EREFUSED, c->c.r.o.path, WI_NO_OFFSET,
+			 "records were lost in the window: what was lost may have been a cause; --time chooses "
+			 "a part %swithout losses",
+			 c->saved ? "of the trace " : "");
+}
+
+static bool read_saved(struct simulate_cmd *c, struct wi_err *err)
+{
+	struct wi_saved saved = { 0 };
+	bool ok = wi_cmd_saved_open(&c->c, &saved, err);
+
+	c->w = saved.workload;
+	c->recorded = saved.recorded;
+	return ok && refuse_losses(c, err);
+}
+
 static bool read_trace(struct simulate_cmd *c, struct wi_err *err)
 {
 	struct wi_workload_wanted *wanted = &c->c.wanted;
@@ -253,10 +274,8 @@ static bool read_trace(struct simulate_cmd *c, struct wi_err *err)
 	c->w = wi_session_workload(&c->s, wanted, err);
 	if (!c->w)
 		return false;
-	if (c->w->lost_events || c->w->lost_marks)
-		return wi_err_at(err, WI_EREFUSED, c->c.r.o.path, WI_NO_OFFSET,
-				 "records were lost in the window: what was lost may have been a cause; --time chooses "
-				 "a part without losses");
+	if (!refuse_losses(c, err))
+		return false;
 	return wi_tally_recorded_finish(c->tally, &c->recorded, err);
 }
 
@@ -498,6 +517,10 @@ static bool add_speeds(struct simulate_cmd *c, const struct wi_sim_opts *base, s
 
 	if (c->no_sensitivity || !c->nr_what_ifs || !smt)
 		return true;
+	if (c->saved) {
+		note(c, "the what-ifs were not repeated at other SMT speeds: that needs the trace\n");
+		return true;
+	}
 	for (size_t i = 0; i < NR_SPEEDS; i++)
 		if (speeds[i] != c->w->smt_speed && !add_speed(c, base, &c->sensitive[i], speeds[i], err))
 			return false;
@@ -630,10 +653,10 @@ static void json_members(struct wi_json *j, const void *ctx)
 	wi_simulate_json(j, ctx);
 }
 
+/* rep: NULL of a saved workload. */
 static bool print(FILE *out, const struct wi_report *rep, const void *ctx, struct wi_err *err)
 {
 	const struct simulate_cmd *c = ctx;
-	struct wi_report with = *rep;
 	struct wi_simulate_report r = { .workload = c->w,
 					.self = &c->self,
 					.policy = c->policy,
@@ -645,22 +668,40 @@ static bool print(FILE *out, const struct wi_report *rep, const void *ctx, struc
 					.recorded = &c->recorded,
 					.notes = c->notes,
 					.nr_seeds = c->seeds,
-					.verbose = rep->verbose,
+					.verbose = c->c.r.o.verbose,
 					.idle_tables = c->idle_tables,
 					.cookies = c->map };
 
 	switch (c->c.r.o.format) {
-	case WI_FORMAT_JSON:
+	case WI_FORMAT_JSON: {
+		if (!rep) {
+			wi_cmd_saved_json(out, &c->c.r.o, c->w, json_members, &r);
+			return true;
+		}
+		struct wi_report with = *rep;
+
 		with.members = json_members;
 		with.members_ctx = &r;
 		return wi_report_json(out, &with, 0, err);
+	}
 	case WI_FORMAT_CSV:
 		wi_simulate_csv(out, &r);
 		return true;
 	default:
-		wi_cmd_headline(out, rep);
+		if (rep)
+			wi_cmd_headline(out, rep);
+		else
+			wi_cmd_saved_headline(out, &c->c.r.o, c->w);
 		return wi_simulate_text(out, &r, err);
 	}
+}
+
+static bool print_saved(const struct simulate_cmd *c, struct wi_err *err)
+{
+	FILE *out = wi_out_open(c->c.r.o.out, err);
+	bool ok = out && print(out, NULL, c, err);
+
+	return out && wi_out_close(out, c->c.r.o.out, err) && ok;
 }
 
 static void fini(struct simulate_cmd *c)
@@ -707,10 +748,18 @@ int wi_cmd_simulate(int argc, char **argv)
 	int status;
 
 	wi_opts_parse(&argp, argc, argv, &c.c.r.o);
-	if (read_trace(&c, &err) && simulate(&c, &err))
-		wi_session_print(&c.s, print, &c, &err);
+	c.saved = wi_saved_is(c.c.r.o.path);
+	if ((c.saved ? read_saved(&c, &err) : read_trace(&c, &err)) && simulate(&c, &err)) {
+		if (c.saved)
+			print_saved(&c, &err);
+		else
+			wi_session_print(&c.s, print, &c, &err);
+	}
 	fini(&c);
-	status = wi_session_end(&c.s, &err);
+	if (c.saved)
+		status = err.code ? wi_cmd_fail(&err) : WI_OK;
+	else
+		status = wi_session_end(&c.s, &err);
 	wi_opts_fini(&c.c.r.o);
 	return status;
 }

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "analyzer/base/fmt.h"
+#include "analyzer/cmd_saved.h"
 #include "analyzer/report/workload.h"
+#include "analyzer/sim/tally_recorded.h"
 
 enum { KEY_EDGE = 0x400, KEY_SMT_SPEED, KEY_HOST_CPUS, KEY_SOFTIRQ, KEY_NO_ORDERS };
 
@@ -125,23 +127,38 @@ static error_t workload_key(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+	w->chosen |= key != ARGP_KEY_INIT;
 	return 0;
 }
 
 const struct argp wi_argp_workload = { options, workload_key, NULL, NULL, NULL, NULL, NULL };
 
-enum { KEY_SYNC = 0x500 };
+enum { KEY_SYNC = 0x500, KEY_SAVE };
 
 static const struct argp_option own_options[] = {
 	{ "sync", KEY_SYNC, "learned|recorded|never|always", 0,
 	  "how WF_SYNC of a wakeup is found (default: learned; as recorded where it was)", 0 },
+	{ "save", KEY_SAVE, "PATH", 0, "save the workload: simulate takes PATH in place of the trace", 0 },
 	{ 0 },
+};
+
+struct own_cmd {
+	struct wi_workload_cmd c; /* first: it begins with the struct wi_opts of the option groups */
+	const char *save;	  /* NULL: no */
+	struct wi_session s;
+	struct wi_workload *w;
+	struct wi_tally_recorded *tally; /* of what is saved */
 };
 
 static error_t own_key(int key, char *arg, struct argp_state *state)
 {
-	struct wi_workload_cmd *c = state->input;
+	struct own_cmd *own = state->input;
+	struct wi_workload_cmd *c = &own->c;
 
+	if (key == KEY_SAVE) {
+		own->save = arg;
+		return 0;
+	}
 	if (key == KEY_SYNC) {
 		int i = wi_cmd_pick(arg, "learned|recorded|never|always");
 
@@ -166,23 +183,83 @@ static void json_members(struct wi_json *j, const void *ctx)
 	wi_workload_json(j, ctx);
 }
 
-struct printing {
-	const struct wi_workload_cmd *c;
-	const struct wi_workload *w;
-};
-
 static bool print(FILE *out, const struct wi_report *rep, const void *ctx, struct wi_err *err)
 {
-	const struct printing *p = ctx;
+	const struct own_cmd *own = ctx;
 	struct wi_report with = *rep;
 
-	if (p->c->r.o.format == WI_FORMAT_JSON) {
+	if (own->c.r.o.format == WI_FORMAT_JSON) {
 		with.members = json_members;
-		with.members_ctx = p->w;
+		with.members_ctx = own->w;
 		return wi_report_json(out, &with, 0, err);
 	}
 	wi_cmd_headline(out, rep);
-	return wi_workload_text(out, p->w, rep->verbose, err);
+	return wi_workload_text(out, own->w, rep->verbose, err);
+}
+
+/* ---- a trace ---- */
+
+static void bind(void *ctx, struct wi_timeline *tl)
+{
+	struct own_cmd *own = ctx;
+
+	wi_tally_recorded_bind(own->tally, tl);
+}
+
+static bool save(struct own_cmd *own, struct wi_err *err)
+{
+	struct wi_tally_result recorded = { 0 };
+	bool ok = wi_tally_recorded_finish(own->tally, &recorded, err) &&
+		  wi_saved_write(own->w, &recorded, own->save, err);
+
+	wi_tally_result_fini(&recorded);
+	return ok;
+}
+
+static bool take(struct own_cmd *own, struct wi_err *err)
+{
+	struct wi_workload_wanted *wanted = &own->c.wanted;
+
+	if (own->save && wanted->nr_smt_speeds)
+		return wi_err_set(err, WI_EUSAGE, "--save: SMT speeds by name are not kept in a saved workload");
+	if (!wi_session_open(&own->s, &own->c.r.o, err))
+		return false;
+	if (own->save) {
+		const struct wi_tally_opts to = { .topology = own->s.machine.topology };
+
+		own->tally = wi_tally_recorded_new(&to, err);
+		if (!own->tally)
+			return false;
+		wanted->observer = wi_tally_recorded_observer(own->tally);
+		wanted->bind = bind;
+		wanted->bind_ctx = own;
+	}
+	own->w = wi_session_workload(&own->s, wanted, err);
+	return own->w && (!own->save || save(own, err)) && wi_session_print(&own->s, print, own, err);
+}
+
+/* ---- a saved workload ---- */
+
+static bool show(struct own_cmd *own, struct wi_err *err)
+{
+	const struct wi_opts *o = &own->c.r.o;
+	struct wi_saved saved = { 0 };
+	FILE *out = NULL;
+	bool ok;
+
+	if (own->save)
+		wi_err_set(err, WI_EUSAGE, "--save: %s is a saved workload", o->path);
+	ok = !err->code && wi_cmd_saved_open(&own->c, &saved, err);
+	out = ok ? wi_out_open(o->out, err) : NULL;
+	if (out && o->format == WI_FORMAT_JSON) {
+		wi_cmd_saved_json(out, o, saved.workload, json_members, saved.workload);
+	} else if (out) {
+		wi_cmd_saved_headline(out, o, saved.workload);
+		ok = wi_workload_text(out, saved.workload, o->verbose, err);
+	}
+	ok = out && wi_out_close(out, o->out, err) && ok;
+	wi_saved_fini(&saved);
+	return ok;
 }
 
 int wi_cmd_workload(int argc, char **argv)
@@ -199,23 +276,22 @@ int wi_cmd_workload(int argc, char **argv)
 		NULL,
 		NULL
 	};
-	struct wi_workload_cmd c = { .wanted = { .smt_speed = 0 } };
-	struct wi_session s = { 0 };
+	struct own_cmd own = { .save = NULL };
 	struct wi_err err = { 0 };
-	struct printing p = { .c = &c };
-	struct wi_workload *w = NULL;
 	int status;
 
-	wi_opts_parse(&argp, argc, argv, &c.r.o);
-	if (c.r.o.format == WI_FORMAT_CSV)
+	wi_opts_parse(&argp, argc, argv, &own.c.r.o);
+	if (own.c.r.o.format == WI_FORMAT_CSV)
 		wi_err_set(&err, WI_EUSAGE, "workload writes text or JSON, no CSV");
-	if (!err.code && wi_session_open(&s, &c.r.o, &err))
-		w = wi_session_workload(&s, &c.wanted, &err);
-	p.w = w;
-	if (w)
-		wi_session_print(&s, print, &p, &err);
-	wi_workload_free(w);
-	status = wi_session_end(&s, &err);
-	wi_opts_fini(&c.r.o);
+	if (!err.code && wi_saved_is(own.c.r.o.path)) {
+		status = show(&own, &err) ? WI_OK : wi_cmd_fail(&err);
+	} else {
+		if (!err.code)
+			take(&own, &err);
+		wi_workload_free(own.w);
+		wi_tally_recorded_free(own.tally);
+		status = wi_session_end(&own.s, &err);
+	}
+	wi_opts_fini(&own.c.r.o);
 	return status;
 }

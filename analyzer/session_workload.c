@@ -78,6 +78,8 @@ struct wi_workload *wi_session_workload(struct wi_session *s, const struct wi_wo
 	rw.observer = wi_observers_join(&p.observers, list, 2);
 	if (wi_session_replay(s, &rw, err))
 		w = wi_extract_finish(p.extract, err);
+	if (w)
+		snprintf(w->source, sizeof(w->source), "%s", wi_source_info(s->src)->format);
 	wi_extract_free(p.extract);
 	return w;
 }

@@ -19,6 +19,7 @@ struct wi_workload_wanted {
 	uint32_t nr_smt_speeds;
 	uint32_t host_cpus;
 	bool softirq_external, no_orders;
+	bool chosen; /* one of these was asked for on the command line */
 	const struct wi_timeline_observer *observer;	 /* told in the same pass; may be NULL */
 	void (*bind)(void *ctx, struct wi_timeline *tl); /* before its first event; may be NULL */
 	void *bind_ctx;

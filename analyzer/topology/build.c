@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyzer/topology/arena.h"
 #include "analyzer/topology/domains.h"
+#include "analyzer/topology/laid.h"
 #include "analyzer/topology/partition.h"
 #include "analyzer/topology/raw.h"
 #include "analyzer/topology/topology.h"
@@ -13,12 +13,6 @@
 #define MAX_NODES 1024u		   /* as many as a kernel can have */
 #define MAX_SPAN_BYTES (16u << 20) /* a scope; 8,192 CPUs in pairs need 4 MiB */
 #define OWN 0x80000000u		   /* labels made here; those of the sources are below */
-
-struct topology {
-	struct wakeif_topology pub; /* first: the public pointer is the owner's */
-	struct topo_arena arena;
-	wakeif_word *ones; /* see span_of_one() */
-};
 
 void wi_topology_free(const struct wakeif_topology *topo)
 {

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "analyzer/topology/topology.h"
 #include "analyzer/workload/priv.h"
 
 const char *wi_op_name(enum wi_op_kind kind)
@@ -152,5 +153,6 @@ void wi_workload_free(struct wi_workload *w)
 	free(w->counter);
 	free(w->order);
 	free(w->masks);
+	wi_topology_free(w->own_topology);
 	free(w);
 }

@@ -178,6 +178,7 @@ struct wi_workload {
 	uint32_t host_cpus;			/* likewise; 0: CPUs are real */
 	uint8_t edge;				/* enum wi_edge */
 	const struct wakeif_topology *topology; /* of the recording; borrowed */
+	const struct wakeif_topology *own_topology; /* the same, freed with the workload; NULL: it is another's */
 
 	struct wi_work_task *task;
 	uint32_t nr_tasks;
@@ -213,14 +214,6 @@ const char *wi_op_name(enum wi_op_kind kind);
 
 /* One block of memory or several, as wi_workload_new... made it. NULL is fine. */
 void wi_workload_free(struct wi_workload *w);
-
-/*
- * As a file (doc/workload.md): little-endian, checked sums, with the recording's topology. load: nothing in it is
- * trusted; false: err set with file and offset.
- */
-bool wi_workload_save(const struct wi_workload *w, const char *path, struct wi_err *err);
-struct wi_workload *wi_workload_load(const char *path, struct wi_err *err);
-bool wi_workload_is_file(const char *path); /* begins as a saved workload does */
 
 /* Invariants that the machine relies on: indices, order, sums. false: err set, what is wrong. For builders and files.
  */

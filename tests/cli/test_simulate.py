@@ -68,6 +68,47 @@ class Workload(Cli):
             self.fails(2, "workload", *args, SCHBENCH)
 
 
+class Saved(Cli):
+    """A workload outlives its trace."""
+
+    def save(self, trace, *args):
+        path = os.path.join(self.dir, "saved.wl")
+        self.ok("workload", "-q", "--save", path, *args, trace)
+        return path
+
+    def test_same_results(self):
+        for trace in (SCHBENCH, HACKBENCH, FORKS, NEW):
+            with self.subTest(trace=os.path.basename(trace)):
+                saved = self.save(trace, *ALONE)
+                self.assertLess(os.path.getsize(saved), os.path.getsize(trace))
+                facts = lambda *a: json.loads(self.ok("workload", "--json", "-q", *a))["workload"]
+                self.assertEqual(facts(saved), facts(*ALONE, trace))
+                run = ["simulate", "-q", "--json", "--seeds", "2", "--no-sensitivity", "-m", "prev"]
+                self.assertEqual(json.loads(self.ok(*run, saved))["simulate"], json.loads(self.ok(*run, *ALONE, trace))["simulate"])
+                text = self.ok(*run[:2], "--seeds", "1", saved)
+                self.assertIn("saved workload", text.split("\n")[0])
+
+    def test_refused(self):
+        saved = self.save(HACKBENCH)
+        for args in (["--edge", "any"], ["--smt-speed", "0.62"], ["--no-orders"], ["--time", "10%-20%"], ["--sync", "never"]):
+            self.fails(2, "workload", *args, saved)
+        self.fails(2, "workload", "--save", saved, saved)
+        self.fails(2, "workload", "--save", saved, "--smt-speed", "hack*=0.7", HACKBENCH)
+        self.fails(2, "simulate", "--edge", "any", saved)
+        with open(saved, "rb") as f:
+            whole = f.read()
+        for damaged in (whole[:-1], whole[:20], whole[:8], whole[:5000] + b"x" + whole[5001:], whole + b"x", whole[:8] + b"\2" + whole[9:]):
+            with open(saved, "wb") as f:
+                f.write(damaged)
+            self.assertIn("saved.wl@0x", self.fails(3, "workload", saved))
+            self.fails(3, "simulate", saved)
+        self.fails(1, "workload", "--save", os.path.join(self.dir, "none", "x"), HACKBENCH)
+
+    def test_losses_are_kept(self):
+        saved = self.save(LOST)
+        self.assertIn("lost", self.fails(3, "simulate", saved))
+
+
 class Simulate(Cli):
     def simulate(self, *args):
         return json.loads(self.ok("simulate", "--json", "-q", *ALONE, *args))["simulate"]
