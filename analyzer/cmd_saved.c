@@ -14,12 +14,12 @@ static const char *refused(const struct wi_workload_cmd *c)
 {
 	const struct wi_opts *o = &c->r.o;
 
-	return c->wanted.chosen				? "how its tapes were taken"
-	       : c->wanted.sync || c->r.wanted.sync	? "how WF_SYNC was found"
-	       : o->topology				? "its machine (simulate --machine is for what-ifs)"
-	       : o->nr_tasks				? "what is known of its tasks"
-	       : window_given(&o->time)			? "its window"
-							: NULL;
+	return c->wanted.chosen			    ? "how its tapes were taken"
+	       : c->wanted.sync || c->r.wanted.sync ? "how WF_SYNC was found"
+	       : o->topology			    ? "its machine (simulate --machine is for what-ifs)"
+	       : o->nr_tasks			    ? "what is known of its tasks"
+	       : window_given(&o->time)		    ? "its window"
+						    : NULL;
 }
 
 bool wi_cmd_saved_open(const struct wi_workload_cmd *c, struct wi_saved *s, struct wi_err *err)

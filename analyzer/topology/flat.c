@@ -270,8 +270,7 @@ static bool read_sets(struct flat *f)
 	if (!fine(f))
 		return false;
 	if (wi_mask_empty(p->online, p->nr_words) || !wi_mask_subset(p->online, p->present, p->nr_words) ||
-	    !wi_mask_subset(p->isolated, p->present, p->nr_words) ||
-	    wi_mask_weight(p->present, p->nr_words) > MAX_CPUS)
+	    !wi_mask_subset(p->isolated, p->present, p->nr_words) || wi_mask_weight(p->present, p->nr_words) > MAX_CPUS)
 		return wrong(f, "sets of CPUs that contradict each other", p->nr_cpus);
 	return true;
 }

@@ -309,11 +309,14 @@ static void begin(struct wi_extract *x)
 	for (uint32_t i = 0; i < x->task.nr; i++) {
 		struct xtask *t = x_task(x, i);
 
+		if (t->state == X_BLOCKED && t->last_wake != NONE) /* its wake came before */
+			t->state = X_RUNNABLE;
 		t->nr_ops = 0;
+		t->fork_seen = false;
 		t->work = t->about.ran_ns = 0;
 		t->about.nr_blocks = 0;
 		t->open_wake = t->last_wake = t->away_for = NONE;
-		t->seen = t->state != X_UNKNOWN;
+		t->seen = t->state != X_UNKNOWN && t->state != X_DEAD;
 		t->about.prio = t->prio;
 		t->about.policy = t->policy;
 		t->about.cpu = t->cpu;

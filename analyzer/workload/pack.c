@@ -283,8 +283,8 @@ static bool get_sleeps(struct unpack *u)
 		if (!get_noise(u, &s->wake))
 			return false;
 		if (s->context >= WAKEIF_NR_CONTEXTS || bits >> 10 ||
-		    (s->waker_cpu != WI_WORK_NONE && (s->waker_cpu >= w->topology->nr_cpus || s->length_ns > MAX_TIME_NS ||
-						      s->wake_ns > MAX_TIME_NS)))
+		    (s->waker_cpu != WI_WORK_NONE &&
+		     (s->waker_cpu >= w->topology->nr_cpus || s->length_ns > MAX_TIME_NS || s->wake_ns > MAX_TIME_NS)))
 			return wrong(u, "an impossible sleep", i);
 	}
 	return w->sleep != NULL;

@@ -47,6 +47,16 @@ class Workload(Cli):
                 with self.subTest(name=name):
                     self.check("--topology", os.path.join(CORPUS, name, "topology.tar.gz"), path)
 
+    def test_parts(self):
+        """A window in the middle: tasks that died before it are not on the tapes, those on their way to a CPU are."""
+        for path in WHOLE:
+            for part in ("10%-20%", "50%-60%", "70%-90%"):
+                with self.subTest(path=os.path.basename(path), part=part):
+                    w = self.facts(*ALONE, "--time", part, path)
+                    self.assertEqual(w["busy_ns"], w["tape_ns"])
+                    self.assertGreater(w["wakes"], 0)
+                    self.assertLessEqual(w["implied"] * 50, w["switches_in"])
+
     def test_smt_speed(self):
         full, half = self.facts(*ALONE, SCHBENCH), self.facts("--smt-speed", "0.5", SCHBENCH)
         self.assertEqual({k: v for k, v in full.items()}, {k: v for k, v in half.items()})  # facts are of the recording
