@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Hand-computed tapes: a few events through the timeline, and every operation that must come of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyzer/base/kernel.h"
+#include "analyzer/workload/extract.h"
+#include "tests/unit/tl_fixture.h"
+
+struct extracted {
+	struct wakeif_topology *topo;
+	struct wi_names *names;
+	struct wi_workload *w;
+};
+
+/* opts->first etc. as for the timeline; smt_speed in 1/1024. Machine: 2 cores of 2 threads, CPUs 0-1, 2-3. */
+static struct extracted extract(const struct tl_fixture_opts *o, uint32_t smt_speed, const char *events)
+{
+	struct extracted e = { .topo = tl_fixture_topology(1, 1, 2, 2), .names = wi_names_new() };
+	struct wi_err err = { 0 };
+	struct wi_event *ev;
+	struct wi_survey s;
+	int n = tl_fixture_parse(events, e.names, &ev);
+	const struct wi_extract_opts xo = {
+		.topology = e.topo, .names = e.names, .kernel = WI_KERNEL(6, 1), .smt_speed = smt_speed
+	};
+	struct wi_extract *x = wi_extract_new(&xo, &err);
+
+	assert_non_null(x);
+	tl_fixture_survey(&s, o, e.topo->nr_cpus, ev, n);
+	struct wi_timeline_opts to = { .topology = e.topo,
+				       .names = e.names,
+				       .survey = &s,
+				       .start_ns = o->start_ns,
+				       .stop_ns = o->stop_ns,
+				       .oncpu_ns = 5000,
+				       .kernel_version = WI_KERNEL(6, 1) };
+	struct wi_timeline *tl = wi_timeline_new(&to, wi_extract_observer(x), &err);
+
+	assert_non_null(tl);
+	wi_extract_bind(x, tl);
+	if (!tl_fixture_feed(tl, ev, n, &err) || !wi_timeline_finish(tl, &err))
+		fail_msg("%s", err.msg);
+	e.w = wi_extract_finish(x, &err);
+	if (!e.w)
+		fail_msg("%s", err.msg);
+	wi_extract_free(x);
+	wi_timeline_free(tl);
+	wi_survey_fini(&s);
+	free(ev);
+	return e;
+}
+
+static void end(struct extracted *e)
+{
+	wi_workload_free(e->w);
+	wi_names_free(e->names);
+	tl_fixture_topology_free(e->topo);
+}
+
+static int pid_of(const struct wi_workload *w, uint32_t task)
+{
+	return w->task[task].pid;
+}
+
+/* "awake: 100 wake 20; 50 forever; 0 end": how the task starts, then work and operation. forever: a sleep that nothing
+ * ends in the window. */
+static void tape(const struct extracted *e, int pid, char *text, size_t size)
+{
+	/* a task on a CPU from the first event on is told as runnable there: not told apart here */
+	static const char *const starts[] = { "awake", "awake", "blocked", "unborn" };
+	const struct wi_workload *w = e->w;
+	const struct wi_work_task *t = NULL;
+	size_t at;
+
+	for (uint32_t i = 0; i < w->nr_tasks; i++)
+		t = w->task[i].pid == pid ? &w->task[i] : t;
+	if (!t)
+		fail_msg("no task %d", pid);
+	at = (size_t)snprintf(text, size, "%s:", starts[t->start]);
+	for (size_t n = 0; n < t->nr_ops; n++) {
+		const struct wi_op *op = &w->ops[t->first_op + n];
+
+		at += (size_t)snprintf(text + at, size - at, " %u %s", op->work_ns, wi_op_name(op->kind));
+		if (op->kind == WI_OP_WAKE)
+			at += (size_t)snprintf(text + at, size - at, " %d", pid_of(w, w->counter[op->target].task));
+		if (op->kind == WI_OP_FORK)
+			at += (size_t)snprintf(text + at, size - at, " %d", pid_of(w, op->target));
+		if (op->kind == WI_OP_SLEEP && w->sleep[op->target].waker_cpu == WI_WORK_NONE)
+			at = at - strlen("sleep") + (size_t)snprintf(text + at - strlen("sleep"), 8, "forever");
+		else if (op->kind == WI_OP_SLEEP)
+			at += (size_t)snprintf(text + at, size - at, " %llu",
+					       (unsigned long long)w->sleep[op->target].length_ns);
+		if (op->kind == WI_OP_ORDER)
+			at += (size_t)snprintf(text + at, size - at, " %d/%u", pid_of(w, w->order[op->target].task),
+					       w->order[op->target].nr_blocks);
+		at += (size_t)snprintf(text + at, size - at, "%s", n + 1 < t->nr_ops ? ";" : "");
+		assert_true(at < size);
+	}
+}
+
+static void expect(const struct extracted *e, int pid, const char *expected)
+{
+	char got[4096];
+
+	tape(e, pid, got, sizeof(got));
+	if (strcmp(got, expected))
+		fail_msg("task %d, expected:\n%s\ngot:\n%s", pid, expected, got);
+}
+
+#define ALONE 1024
+
+/* 10 runs 1000..1500, is preempted by 30, runs on 1800..2000: one burst of 700 ns, 500 of it before it wakes 20. */
+static void test_preemption_is_not_on_the_tape(void **state)
+{
+	struct extracted e = extract(&(struct tl_fixture_opts){ .first = "0=10 2=0" }, ALONE,
+				     "1000 0 10 other\n"
+				     "1000 2 0 other\n"
+				     "1500 0 10 switch R+ 30\n"
+				     "1800 0 30 switch S 10\n"
+				     "1900 0 10 waking 20 2\n"
+				     "1920 2 0 wakeup 20 2\n"
+				     "1940 2 0 switch R 20\n"
+				     "2000 0 10 switch S 0\n"
+				     "2340 2 20 switch S 0\n"
+				     "2400 0 0 other\n");
+
+	(void)state;
+	expect(&e, 10, "awake: 600 wake 20; 100 forever; 0 end");
+	expect(&e, 20, "blocked: 0 block; 400 forever; 0 end");
+	assert_int_equal(e.w->facts.preemptions, 1);
+	assert_int_equal(e.w->facts.busy_ns, 500 + 300 + 200 + 400);
+	assert_int_equal(e.w->facts.tape_ns, e.w->facts.busy_ns);
+	assert_int_equal(e.w->facts.internal, 1);
+	end(&e);
+}
+
+/* From hardirq context and from the idle task: nobody's work, a sleep of 600 ns that ends at 600 after the start. */
+static void test_external(void **state)
+{
+	struct extracted e = extract(&(struct tl_fixture_opts){ .first = "0=10 2=0" }, ALONE,
+				     "1000 0 10 other\n"
+				     "1000 2 0 other\n"
+				     "1100 2 0 waking 20 2\n"
+				     "1110 2 0 wakeup 20 2\n"
+				     "1120 2 0 switch R 20\n"
+				     "1220 2 20 switch S 0\n"
+				     "1820 0 10h waking 20 2\n"
+				     "1840 2 0 wakeup 20 2\n"
+				     "1850 2 0 switch R 20\n"
+				     "1950 2 20 switch X 0\n"
+				     "2000 0 10 other\n");
+
+	(void)state;
+	expect(&e, 20, "blocked: 0 sleep 100; 100 sleep 600; 100 exit");
+	expect(&e, 10, "awake: 1000 end");
+	assert_int_equal(e.w->facts.external, 2);
+	assert_int_equal(e.w->facts.internal, 0);
+	assert_int_equal(e.w->facts.exits, 1);
+	end(&e);
+}
+
+/* The wake comes at 1400, while 20 is on its way out (off at 1450): it ends that block, and is of class ONCPU. */
+static void test_on_its_way_out(void **state)
+{
+	struct extracted e = extract(&(struct tl_fixture_opts){ .first = "0=10 2=20" }, ALONE,
+				     "1000 0 10 other\n"
+				     "1000 2 20 other\n"
+				     "1400 0 10 waking 20 2\n"
+				     "1450 2 20 switch S 0\n"
+				     "1470 2 0 wakeup 20 2\n"
+				     "1500 2 0 switch R 20\n"
+				     "1600 2 20 switch S 0\n"
+				     "1700 0 10 other\n");
+
+	(void)state;
+	expect(&e, 10, "awake: 400 wake 20; 300 end");
+	expect(&e, 20, "awake: 450 block; 100 forever; 0 end");
+	assert_int_equal(e.w->facts.wakes, 1);
+	assert_int_equal(e.w->facts.implied, 0);
+	end(&e);
+}
+
+/* Both threads of a core run 1000..2000, one alone until 3000: half speed, then full. */
+static void test_smt_speed_by_pieces(void **state)
+{
+	struct extracted e = extract(&(struct tl_fixture_opts){ .first = "0=10 1=20" }, 512,
+				     "1000 0 10 other\n"
+				     "1000 1 20 other\n"
+				     "2000 1 20 switch S 0\n"
+				     "3000 0 10 switch S 0\n"
+				     "3000 1 0 other\n");
+
+	(void)state;
+	expect(&e, 10, "awake: 1500 forever; 0 end");
+	expect(&e, 20, "awake: 500 forever; 0 end");
+	assert_int_equal(e.w->facts.smt_ns, 2000);
+	assert_int_equal(e.w->facts.busy_ns, 3000);
+	end(&e);
+}
+
+/* 10 forks 20, which forks 30: each at its parent's progress. */
+static void test_forks(void **state)
+{
+	struct extracted e = extract(&(struct tl_fixture_opts){ .first = "0=10 2=0" }, ALONE,
+				     "1000 0 10 other\n"
+				     "1000 2 0 other\n"
+				     "1290 0 10 fork 20\n"
+				     "1300 0 10 new 20 2\n"
+				     "1310 2 0 switch R 20\n"
+				     "1400 2 20 fork 30\n"
+				     "1410 2 20 new 30 2\n"
+				     "1500 2 20 switch X 30\n"
+				     "1550 2 30 switch X 0\n"
+				     "1600 0 10 other\n");
+
+	(void)state;
+	expect(&e, 10, "awake: 300 fork 20; 300 end");
+	expect(&e, 20, "unborn: 100 fork 30; 90 exit");
+	expect(&e, 30, "unborn: 50 exit");
+	assert_int_equal(e.w->facts.forks, 2);
+	assert_int_equal(e.w->facts.births, 0);
+	end(&e);
+}
+
+/* A window from 2000 on: what was before is state. 40 has died, 20's wake is on its way, 30 sleeps. */
+static void test_window_begins_late(void **state)
+{
+	struct extracted e = extract(&(struct tl_fixture_opts){ .first = "0=10 2=40", .start_ns = 2000 }, ALONE,
+				     "1000 0 10 other\n"
+				     "1000 2 40 other\n"
+				     "1100 2 40 switch X 20\n"
+				     "1200 2 20 switch S 30\n"
+				     "1300 2 30 switch S 0\n"
+				     "1900 0 10 waking 20 2\n"
+				     "2100 2 0 wakeup 20 2\n"
+				     "2200 2 0 switch R 20\n"
+				     "2250 0 10 waking 30 2\n"
+				     "2260 2 20 wakeup 30 2\n"
+				     "2300 2 20 switch S 30\n"
+				     "2400 2 30 switch S 0\n"
+				     "2500 0 10 other\n");
+
+	(void)state;
+	expect(&e, 10, "awake: 250 wake 30; 250 end");
+	expect(&e, 20, "awake: 100 forever; 0 end");
+	expect(&e, 30, "blocked: 0 block; 100 forever; 0 end");
+	expect(&e, 40, "blocked: 0 forever; 0 end");
+	assert_int_equal(e.w->facts.implied, 0);
+	assert_int_equal(e.w->window_ns, 500);
+	end(&e);
+}
+
+/* Ping-pong on one CPU: 20 preempts its waker 10, blocks, and is what wakes 10 every time: 10 goes on behind its block.
+ */
+static void test_waker_preempted_by_its_wakee(void **state)
+{
+	char events[4096] = "1000 0 10 other\n";
+	size_t at = strlen(events);
+	struct extracted e;
+
+	(void)state;
+	for (unsigned t = 1000, i = 0; i < 3; i++, t += 1000)
+		at += (size_t)snprintf(events + at, sizeof(events) - at,
+				       "%u 0 10 waking 20 0\n%u 0 10 wakeup 20 0\n%u 0 10 switch R+ 20\n"
+				       "%u 0 20 switch S 10\n%u 0 10 switch S 30\n"
+				       "%u 0 30 waking 20 0\n%u 0 30 wakeup 20 0\n%u 0 30 switch S 20\n"
+				       "%u 0 20 waking 10 0\n%u 0 20 wakeup 10 0\n%u 0 20 switch S 10\n",
+				       t + 100, t + 110, t + 120, t + 200, t + 300, t + 400, t + 410, t + 500, t + 600,
+				       t + 610, t + 700);
+	e = extract(&(struct tl_fixture_opts){ .first = "0=10" }, ALONE, events);
+	assert_int_equal(e.w->facts.orders, 3);
+	char got[4096];
+
+	tape(&e, 10, got, sizeof(got));
+	assert_non_null(strstr(got, "awake: 100 wake 20; 20 order 20/2; 100 block;"));
+	end(&e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_preemption_is_not_on_the_tape),
+		cmocka_unit_test(test_external),
+		cmocka_unit_test(test_on_its_way_out),
+		cmocka_unit_test(test_smt_speed_by_pieces),
+		cmocka_unit_test(test_forks),
+		cmocka_unit_test(test_window_begins_late),
+		cmocka_unit_test(test_waker_preempted_by_its_wakee),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
