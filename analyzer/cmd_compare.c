@@ -8,7 +8,7 @@ enum { KEY_HIST = 0x200, KEY_ENGINE };
 
 static const struct argp_option own_options[] = {
 	{ "hist", KEY_HIST, NULL, 0, "histograms of the waits, policy by policy", 3 },
-	{ "engine", KEY_ENGINE, "open", 0, "open: the recorded state stays true (default)", 3 },
+	{ "engine", KEY_ENGINE, "open", 0, "open: the recorded state stays true (default); closed loop: wakeif simulate", 3 },
 	{ 0 },
 };
 
@@ -22,7 +22,7 @@ static error_t own_key(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ENGINE:
 		if (!strcmp(arg, "closed") || !strcmp(arg, "both"))
-			argp_error(state, "--engine: this version has the open-loop engine only: '%s'", arg);
+			argp_error(state, "--engine: compare is open loop; the closed loop is wakeif simulate: '%s'", arg);
 		if (strcmp(arg, "open"))
 			argp_error(state, "--engine: not an engine: '%s'", arg);
 		return 0;

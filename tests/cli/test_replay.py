@@ -161,8 +161,8 @@ class Replay(Cli):
             self.assertIn(name, text)
         self.assertTrue(all(len(line) <= 120 for line in text.splitlines() if not line.startswith("WF_SYNC")))
         self.assertIn("estimated wait, placed by pack", self.ok("compare", "-m", "pack", "--hist", SCHBENCH))
-        err = self.fails(2, "compare", "--engine", "closed", SCHBENCH)
-        self.assertIn("open-loop", err)
+        for engine in ("closed", "both"):
+            self.assertIn("wakeif simulate", self.fails(2, "compare", "--engine", engine, SCHBENCH).splitlines()[0])
         self.fails(2, "compare", "--engine", "steam", SCHBENCH)
 
     def test_window(self):

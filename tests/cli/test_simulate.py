@@ -5,9 +5,12 @@ import csv
 import io
 import json
 import os
+import signal
+import subprocess
+import time
 import unittest
 
-from cli import NUMA, SAMPLES, SCHBENCH, SHARED, Cli
+from cli import NUMA, SAMPLES, SCHBENCH, SHARED, WAKEIF, Cli
 
 HACKBENCH = os.path.join(SAMPLES, "nosmt4-hackbench.dat")
 FORKS = os.path.join(SAMPLES, "smt8-forks.dat.gz")
@@ -139,6 +142,23 @@ class Simulate(Cli):
         one = self.ok(*args, "--json", "--jobs", "1")
         self.assertEqual(self.ok(*args, "--json", "--jobs", "3"), one)
         self.assertNotEqual(self.ok(*args, "--json", "--seed", "99"), one)
+
+    def test_killed_worker(self):
+        """One line that names the signal, no result, and no worker is left."""
+        p = subprocess.Popen([WAKEIF, "simulate", "-q", "--seeds", "1000", "--jobs", "2", HACKBENCH], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        until = time.monotonic() + 30
+        while p.poll() is None and time.monotonic() < until:  # one that has done its work cannot be killed: the next, then
+            try:
+                with open("/proc/%d/task/%d/children" % (p.pid, p.pid)) as f:
+                    for pid in f.read().split():
+                        os.kill(int(pid), signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            time.sleep(0.01)
+        out, err = p.communicate(timeout=60)
+        self.assertEqual((p.returncode, out), (1, b""), err)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertIn(b"ended by signal 9", err)
 
     def test_self_replay(self):
         """The recording's own kernel reproduces it; another policy does not."""
