@@ -315,6 +315,7 @@ static void begin(struct wi_extract *x)
 		t->fork_seen = false;
 		t->work = t->about.ran_ns = 0;
 		t->about.nr_blocks = 0;
+		t->about.start_ns = 0; /* born before: a time before the window's start is none */
 		t->open_wake = t->last_wake = t->away_for = NONE;
 		t->seen = t->state != X_UNKNOWN && t->state != X_DEAD;
 		t->about.prio = t->prio;

@@ -101,6 +101,15 @@ class Saved(Cli):
                 text = self.ok(*run[:2], "--seeds", "1", saved)
                 self.assertIn("saved workload", text.split("\n")[0])
 
+    def test_parts(self):
+        """A window that begins late, with tasks born and dead before it, reads back too."""
+        for trace in (SCHBENCH, HACKBENCH, FORKS):
+            for part in ("5%-100%", "50%-60%"):
+                with self.subTest(trace=os.path.basename(trace), part=part):
+                    saved = self.save(trace, *ALONE, "--time", part)
+                    facts = lambda *a: json.loads(self.ok("workload", "--json", "-q", *a))["workload"]
+                    self.assertEqual(facts(saved), facts(*ALONE, "--time", part, trace))
+
     def test_refused(self):
         saved = self.save(HACKBENCH)
         for args in (["--edge", "any"], ["--smt-speed", "0.62"], ["--no-orders"], ["--time", "10%-20%"], ["--sync", "never"]):
