@@ -192,8 +192,10 @@ static void end_block(struct wi_extract *x, uint32_t wake)
 static void on_runs(struct wi_extract *x, uint32_t i, const struct wakeif_happening *h)
 {
 	struct xtask *t = x_task(x, i);
+	/* What a CPU runs at the window's start is told as its first switch. */
+	bool from_start = h->now_ns == x->from_ns && !x->cpu[h->cpu].nr_switches;
 
-	first_seen(t, WI_START_RUNNABLE, h->cpu);
+	first_seen(t, from_start ? WI_START_RUNNING : WI_START_RUNNABLE, h->cpu);
 	count_around(x, h->cpu);
 	if (x->begun && t->state == X_BLOCKED && t->last_wake == NONE && t->nr_ops)
 		x->facts.implied++;
@@ -542,8 +544,7 @@ static void latencies(const struct wi_extract *x, struct wake *k, const struct w
 		return;
 	if (!k->busy && w->run_after_pid == 0) {
 		k->noise.start = wi_noise_encode(wait_ns);
-	} else if (k->busy && c->out_preempted && c->out_ns == w->run_ns &&
-		   wait_ns < PREEMPTION_NS) {
+	} else if (k->busy && c->out_preempted && c->out_ns == w->run_ns && wait_ns < PREEMPTION_NS) {
 		k->noise.start = wi_noise_encode(wait_ns);
 		k->noise.flags |= WI_WAKE_PREEMPTED;
 	}

@@ -70,12 +70,11 @@ static int pid_of(const struct wi_workload *w, uint32_t task)
 	return w->task[task].pid;
 }
 
-/* "awake: 100 wake 20; 50 forever; 0 end": how the task starts, then work and operation. forever: a sleep that nothing
- * ends in the window. */
+/* "running: 100 wake 20; 50 forever; 0 end": how the task starts, then work and operation. forever: a sleep that
+ * nothing ends in the window. */
 static void tape(const struct extracted *e, int pid, char *text, size_t size)
 {
-	/* a task on a CPU from the first event on is told as runnable there: not told apart here */
-	static const char *const starts[] = { "awake", "awake", "blocked", "unborn" };
+	static const char *const starts[] = { "running", "runnable", "blocked", "unborn" };
 	const struct wi_workload *w = e->w;
 	const struct wi_work_task *t = NULL;
 	size_t at;
@@ -133,7 +132,7 @@ static void test_preemption_is_not_on_the_tape(void **state)
 				     "2400 0 0 other\n");
 
 	(void)state;
-	expect(&e, 10, "awake: 600 wake 20; 100 forever; 0 end");
+	expect(&e, 10, "running: 600 wake 20; 100 forever; 0 end");
 	expect(&e, 20, "blocked: 0 block; 400 forever; 0 end");
 	assert_int_equal(e.w->facts.preemptions, 1);
 	assert_int_equal(e.w->facts.busy_ns, 500 + 300 + 200 + 400);
@@ -160,7 +159,7 @@ static void test_external(void **state)
 
 	(void)state;
 	expect(&e, 20, "blocked: 0 sleep 100; 100 sleep 600; 100 exit");
-	expect(&e, 10, "awake: 1000 end");
+	expect(&e, 10, "running: 1000 end");
 	assert_int_equal(e.w->facts.external, 2);
 	assert_int_equal(e.w->facts.internal, 0);
 	assert_int_equal(e.w->facts.exits, 1);
@@ -181,8 +180,8 @@ static void test_on_its_way_out(void **state)
 				     "1700 0 10 other\n");
 
 	(void)state;
-	expect(&e, 10, "awake: 400 wake 20; 300 end");
-	expect(&e, 20, "awake: 450 block; 100 forever; 0 end");
+	expect(&e, 10, "running: 400 wake 20; 300 end");
+	expect(&e, 20, "running: 450 block; 100 forever; 0 end");
 	assert_int_equal(e.w->facts.wakes, 1);
 	assert_int_equal(e.w->facts.implied, 0);
 	end(&e);
@@ -199,8 +198,8 @@ static void test_smt_speed_by_pieces(void **state)
 				     "3000 1 0 other\n");
 
 	(void)state;
-	expect(&e, 10, "awake: 1500 forever; 0 end");
-	expect(&e, 20, "awake: 500 forever; 0 end");
+	expect(&e, 10, "running: 1500 forever; 0 end");
+	expect(&e, 20, "running: 500 forever; 0 end");
 	assert_int_equal(e.w->facts.smt_ns, 2000);
 	assert_int_equal(e.w->facts.busy_ns, 3000);
 	end(&e);
@@ -222,7 +221,7 @@ static void test_forks(void **state)
 				     "1600 0 10 other\n");
 
 	(void)state;
-	expect(&e, 10, "awake: 300 fork 20; 300 end");
+	expect(&e, 10, "running: 300 fork 20; 300 end");
 	expect(&e, 20, "unborn: 100 fork 30; 90 exit");
 	expect(&e, 30, "unborn: 50 exit");
 	assert_int_equal(e.w->facts.forks, 2);
@@ -233,9 +232,12 @@ static void test_forks(void **state)
 /* A window from 2000 on: what was before is state. 40 has died, 20's wake is on its way, 30 sleeps. */
 static void test_window_begins_late(void **state)
 {
-	struct extracted e = extract(&(struct tl_fixture_opts){ .first = "0=10 2=40", .start_ns = 2000 }, ALONE,
+	struct extracted e = extract(&(struct tl_fixture_opts){ .first = "0=10 2=40 3=0", .start_ns = 2000 }, ALONE,
 				     "1000 0 10 other\n"
 				     "1000 2 40 other\n"
+				     "1050 0 10 fork 50\n"
+				     "1060 0 10 new 50 3\n"
+				     "1070 3 0 switch R 50\n"
 				     "1100 2 40 switch X 20\n"
 				     "1200 2 20 switch S 30\n"
 				     "1300 2 30 switch S 0\n"
@@ -249,10 +251,13 @@ static void test_window_begins_late(void **state)
 				     "2500 0 10 other\n");
 
 	(void)state;
-	expect(&e, 10, "awake: 250 wake 30; 250 end");
-	expect(&e, 20, "awake: 100 forever; 0 end");
+	expect(&e, 10, "running: 250 wake 30; 250 end");
+	expect(&e, 20, "runnable: 100 forever; 0 end");
 	expect(&e, 30, "blocked: 0 block; 100 forever; 0 end");
 	expect(&e, 40, "blocked: 0 forever; 0 end");
+	expect(&e, 50, "running: 500 end");
+	for (uint32_t i = 0; i < e.w->nr_tasks; i++)
+		assert_int_equal(e.w->task[i].start_ns, 0); /* 50 was born before the window */
 	assert_int_equal(e.w->facts.implied, 0);
 	assert_int_equal(e.w->window_ns, 500);
 	end(&e);
@@ -280,7 +285,70 @@ static void test_waker_preempted_by_its_wakee(void **state)
 	char got[4096];
 
 	tape(&e, 10, got, sizeof(got));
-	assert_non_null(strstr(got, "awake: 100 wake 20; 20 order 20/2; 100 block;"));
+	assert_non_null(strstr(got, "running: 100 wake 20; 20 order 20/2; 100 block;"));
+	end(&e);
+}
+
+/* 20 is woken five times in softirq context, `own` times over 10, then over idle CPU 1; sleeps 880 ns in between. */
+static struct extracted softirqs(unsigned own)
+{
+	char events[4096] = "1000 0 10 other\n1000 1 0 other\n1000 2 0 other\n";
+	size_t at = strlen(events);
+
+	for (unsigned i = 0, t = 2000; i < 5; i++, t += 1000)
+		at += (size_t)snprintf(
+			events + at, sizeof(events) - at,
+			"%u %s waking 20 2\n%u 2 0 wakeup 20 2\n%u 2 0 switch R 20\n%u 2 20 switch S 0\n", t,
+			i < own ? "0 10s" : "1 0s", t + 10, t + 20, t + 120);
+	snprintf(events + at, sizeof(events) - at, "7000 0 10 other\n");
+	return extract(&(struct tl_fixture_opts){ .first = "0=10 1=0 2=0" }, ALONE, events);
+}
+
+/* 3 of 5 interrupt a task: those are its own. 2 of 5: none is. */
+static void test_softirq(void **state)
+{
+	struct extracted e = softirqs(3);
+
+	(void)state;
+	expect(&e, 10, "running: 1000 wake 20; 1000 wake 20; 1000 wake 20; 3000 end");
+	expect(&e, 20, "blocked: 0 block; 100 block; 100 block; 100 sleep 880; 100 sleep 880; 100 forever; 0 end");
+	assert_int_equal(e.w->facts.softirq, 3);
+	assert_int_equal(e.w->facts.external, 2);
+	end(&e);
+	e = softirqs(2);
+	expect(&e, 10, "running: 6000 end");
+	expect(&e, 20,
+	       "blocked: 0 sleep 1000; 100 sleep 880; 100 sleep 880; 100 sleep 880; 100 sleep 880; 100 forever; 0 "
+	       "end");
+	assert_int_equal(e.w->facts.softirq, 0);
+	assert_int_equal(e.w->facts.external, 5);
+	end(&e);
+}
+
+/* Lengths 300, 600, 610, 900 by interrupts of its own CPU: 600 and 610 repeat, so these two are a timer's. */
+static void test_timers_repeat(void **state)
+{
+	static const unsigned length[] = { 300, 600, 610, 900 };
+	char events[4096] = "1000 2 0 other\n";
+	size_t at = strlen(events);
+	unsigned t = 1000;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++, t += 100) {
+		t += length[i];
+		at += (size_t)snprintf(
+			events + at, sizeof(events) - at,
+			"%u 2 0h waking 20 2\n%u 2 0h wakeup 20 2\n%u 2 0 switch R 20\n%u 2 20 switch S 0\n", t, t + 10,
+			t + 20, t + 100);
+	}
+	struct extracted e = extract(&(struct tl_fixture_opts){ .first = "2=0" }, ALONE, events);
+
+	expect(&e, 20, "blocked: 0 sleep 300; 80 sleep 600; 80 sleep 610; 80 sleep 900; 80 forever; 0 end");
+	assert_int_equal(e.w->facts.timers, 2);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(e.w->sleep[i].timer, i == 1 || i == 2);
+		assert_true(e.w->sleep[i].on_own_cpu);
+	}
 	end(&e);
 }
 
@@ -294,6 +362,8 @@ int main(void)
 		cmocka_unit_test(test_forks),
 		cmocka_unit_test(test_window_begins_late),
 		cmocka_unit_test(test_waker_preempted_by_its_wakee),
+		cmocka_unit_test(test_softirq),
+		cmocka_unit_test(test_timers_repeat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
