@@ -30,8 +30,10 @@ void wi_queue_params_fill(struct wi_queue_params *p)
 		p->min_granularity_ns = (oldest ? 4000000 : 750000) * f * scale;
 	if (!p->wakeup_granularity_ns)
 		p->wakeup_granularity_ns = (oldest ? 5000000 : 1000000) * f * scale;
-	if (!p->base_slice_ns) /* Debian's 6.12 carries the smaller one of 6.15 */
-		p->base_slice_ns = (p->version >= WI_KERNEL(6, 12) ? 700000 : 750000) * f * scale;
+	bool smaller = p->version >= WI_KERNEL(6, 15) || p->version == WI_KERNEL(6, 12); /* 6.12 by a backport */
+
+	if (!p->base_slice_ns)
+		p->base_slice_ns = (smaller ? 700000 : 750000) * f * scale;
 	if (!p->tick_ns)
 		p->tick_ns = 4000000 * scale;
 }

@@ -82,12 +82,25 @@ static void test_nodes_share(void **state)
 	assert_in_range(r.end_ns, 1000 * MS, 1300 * MS);
 }
 
-/* Two hogs that share a core while another one idles: one of them is pushed there, though both run. */
+static bool note_move(void *ctx, const struct wi_event *ev)
+{
+	uint64_t *moved_ns = ctx;
+
+	if (ev->type == WI_EV_SCHED_MIGRATE_TASK)
+		*moved_ns = ev->ts_ns;
+	return true;
+}
+
+/*
+ * Two hogs that share a core while another one idles: one of them is pushed there, though both run. Not before the
+ * fourth look that failed, looks being a tick apart at least and two intervals of 4 ms at most.
+ */
 static void test_running_task_is_pushed(void **state)
 {
 	(void)state;
 	const struct wakeif_topology *topo = machine("pack:1 core:2 pu:2");
-	struct sim_opts o = { .o = { .balance = WI_BALANCE_FULL } };
+	uint64_t moved_ns = 0;
+	struct sim_opts o = { .o = { .balance = WI_BALANCE_FULL }, .also = note_move, .also_ctx = &moved_ns };
 	struct sim_world w;
 
 	sim_world_begin(&w, topo, WI_KERNEL(6, 1), 1);
@@ -96,6 +109,7 @@ static void test_running_task_is_pushed(void **state)
 	struct wi_sim_result r = run(&w, &o);
 
 	assert_int_equal(r.active_moves, 1);
+	assert_in_range(moved_ns, 12 * MS, 64 * MS);
 	wi_topology_free(topo);
 }
 

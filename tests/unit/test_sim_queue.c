@@ -726,7 +726,8 @@ static void constants(void **state)
 		  { WI_KERNEL(6, 1), 7, 18, 2.25, 3, 2.25 }, { WI_KERNEL(6, 1), 8, 24, 3, 4, 3 },
 		  { WI_KERNEL(6, 1), 64, 24, 3, 4, 3 },	     { WI_KERNEL(2, 6), 1, 20, 4, 5, 0.75 },
 		  { WI_KERNEL(6, 6), 8, 24, 3, 4, 3 },	     { WI_KERNEL(6, 12), 8, 24, 3, 4, 2.8 },
-		  { WI_KERNEL(6, 18), 2, 12, 1.5, 2, 1.4 } };
+		  { WI_KERNEL(6, 13), 8, 24, 3, 4, 3 },	     { WI_KERNEL(6, 14), 8, 24, 3, 4, 3 },
+		  { WI_KERNEL(6, 15), 8, 24, 3, 4, 2.8 },    { WI_KERNEL(6, 18), 2, 12, 1.5, 2, 1.4 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {

@@ -166,6 +166,31 @@ static void is_pushed(void **state)
 	wi_topology_free(topo);
 }
 
+/* c ends where d, more urgent than b, waits: b is not fetched there only to wait beside another one. */
+static void is_not_pulled_to_wait(void **state)
+{
+	const struct wakeif_topology *topo = machine("pack:1 l3:1 core:2 pu:1");
+	struct look l = { 0 };
+	struct wi_sim_result r;
+	struct sim_world w;
+	uint32_t a, b, c, d;
+
+	(void)state;
+	sim_world_begin(&w, topo, WI_KERNEL(6, 1), 1);
+	a = urgent(&w, 0, 10, WI_START_RUNNABLE);
+	b = urgent(&w, 0, 50, WI_START_RUNNABLE);
+	c = urgent(&w, 1, 20, WI_START_RUNNABLE);
+	d = urgent(&w, 1, 30, WI_START_RUNNABLE);
+	sim_run(&w, a, 30 * MS);
+	sim_run(&w, b, 20 * MS);
+	sim_run(&w, c, 20 * MS);
+	sim_run(&w, d, 20 * MS);
+	run(&w, &l, &r);
+	assert_int_equal(l.nr_moves, 0);
+	assert_int_equal(l.now_ns, 50 * MS);
+	wi_topology_free(topo);
+}
+
 /* Many of them by lot: after every instant whoever waits is not more urgent than anybody who runs. */
 static void most_urgent_run(void **state)
 {
@@ -205,6 +230,7 @@ static void most_urgent_run(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(goes_elsewhere), cmocka_unit_test(is_pushed),
+					    cmocka_unit_test(is_not_pulled_to_wait),
 					    cmocka_unit_test(most_urgent_run) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
