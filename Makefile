@@ -29,10 +29,10 @@ VARIANT := $(subst $(space),-,$(strip $(if $(filter-out gcc cc,$(notdir $(CC))),
 O ?= build$(if $(VARIANT),/$(VARIANT))
 
 # Packages: run time and build, then what the tests use.
-PKGS_BUILD := gcc make pkg-config libtraceevent-dev libtracefs-dev libtracecmd-dev libhwloc-dev libarchive-dev libzstd-dev zlib1g-dev libjansson-dev
-PKGS_CHECK := trace-cmd zstd xz-utils bzip2 gzip python3 libcmocka-dev hwloc util-linux git jq
+PKGS_BUILD := gcc make pkg-config libtraceevent-dev libtracefs-dev libtracecmd-dev libhwloc-dev libarchive-dev libzstd-dev zlib1g-dev libjansson-dev libsqlite3-dev nettle-dev
+PKGS_CHECK := trace-cmd zstd xz-utils bzip2 gzip python3 libcmocka-dev hwloc util-linux git jq sqlite3
 PKGS_FULL := clang-14 libclang-rt-14-dev linux-perf qemu-system-x86 busybox-static cpio rt-tests
-PC_MODULES := libtraceevent libtracefs libtracecmd hwloc libarchive libzstd zlib jansson
+PC_MODULES := libtraceevent libtracefs libtracecmd hwloc libarchive libzstd zlib jansson sqlite3 nettle
 
 # pkg-config is asked when a rule needs it, not when this file is read: "make deps check" starts without it.
 PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(PC_MODULES)))$(PC_CFLAGS)
