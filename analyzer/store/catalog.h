@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum wi_direction { WI_DIRECTION_NONE, WI_DIRECTION_LOWER, WI_DIRECTION_HIGHER }; /* which is better */
+#include "analyzer/base/direction.h"
 
 struct wi_metric_info {
 	const char *unit; /* "ns", "count", "share" (0 to 1), "per_second", "number", ... */
