@@ -7,8 +7,8 @@
   Python            tests/reference/test_*.py and tests/cli/test_*.py: unittest files, or programs that end with "N passed, N failed"
   layers            tests/layers.py
   the same C tests under AddressSanitizer and UBSan, built beside ("check" of a plain build)
-  "full" only       more rounds in the Python tests (WAKEIF_FULL), the C tests built by clang, the command line under sanitizers, and
-                    tests/lab/record_e2e.sh: recordings in an emulated guest
+  "full" only       more rounds in the Python tests (WAKEIF_FULL), the C tests built by clang, the command line under sanitizers,
+                    tests/cluster/test_*.py: Slurm and ssh hosts on this machine, and tests/lab/record_e2e.sh: recordings in an emulated guest
 
 The last line is "N passed, N failed", with ", N skipped" where something was. Nothing passed, or anything failed: exit status 1.
 """
@@ -216,6 +216,8 @@ def main():
         results.append(timed((build, "with clang", "CC=clang-14", "O=" + clang, "tests-built")))
         if not results[-1].failed:
             results += run_all(c_tests(clang, "clang "))
+        # One after another: they compare times, and start as many jobs as the others here have CPUs.
+        results += [timed((python, p)) for p in sorted(glob.glob(os.path.join(ROOT, "tests", "cluster", "test_*.py")))]
         results.append(timed((program, os.path.join("tests", "lab", "record_e2e.sh"))))
         if not INSTRUMENTED:
             # The reference compares numbers, the harness itself runs no program: sanitizers add nothing to these.
