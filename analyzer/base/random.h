@@ -32,8 +32,24 @@ static inline uint64_t wi_random_u64(struct wi_random *r)
 	return result;
 }
 
-/* Uniform in [0, below), without bias; below > 0. */
-uint32_t wi_random_below(struct wi_random *r, uint32_t below);
+/* See wi_random_scale(): what is left of it when the low half of the product is less than below. */
+uint32_t wi_random_scale_slowly(struct wi_random *r, uint64_t product, uint32_t below);
+
+/*
+ * 32 random bits to [0, below), without bias, below > 0: the high half of the product (Lemire). Some products whose low
+ * half is small would favour their results: instead of these, others are drawn.
+ */
+static inline uint32_t wi_random_scale(struct wi_random *r, uint32_t bits, uint32_t below)
+{
+	uint64_t product = (uint64_t)bits * below;
+
+	return (uint32_t)product < below ? wi_random_scale_slowly(r, product, below) : (uint32_t)(product >> 32);
+}
+
+static inline uint32_t wi_random_below(struct wi_random *r, uint32_t below)
+{
+	return wi_random_scale(r, (uint32_t)(wi_random_u64(r) >> 32), below);
+}
 
 /* Uniform in (0, 1): never 0, never 1. */
 static inline double wi_random_unit(struct wi_random *r)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Intervals of the difference of two means, by the studentized bootstrap (bootstrap-t): groups are resampled with
- * replacement, each resample gives t* = (difference* - difference) / its own standard error, and the quantiles of t*
- * take the place of Student's. doc/statistics.md has the method, why not BCa, and the coverage that was measured.
+ * replacement, each resample gives t* = (difference* - difference) / its own standard error, and quantiles of t* take
+ * the place of Student's. The relative difference is the ratio of means less 1; its interval is found the same way on
+ * the logarithm of the ratio. doc/statistics.md has the method, why not BCa, and the coverage that was measured.
  *
- * The relative difference is the ratio of means less 1. Its interval holds the ratios r for which mean(b) - r * mean(a)
- * does not differ from 0 by the same bootstrap (Fieller's way), so that it contains 0 exactly where the interval of the
- * difference does: one mark of significance for both.
+ * The mark of significance follows the interval of the relative difference, which holds better on skewed values, and
+ * that of the difference where there is no relative one. Rarely, one of them contains 0 by a little and the other does
+ * not.
  *
  * Same values, seed and streams: same bytes, whatever the order of the values.
  */
@@ -23,6 +24,8 @@
 #define WI_RESAMPLES 10000 /* unless asked for another number */
 #define WI_RESAMPLES_MIN 1000
 #define WI_RESAMPLES_MAX 10000000
+#define WI_LEVEL_MIN 0.5
+#define WI_LEVEL_MAX 0.999
 #define WI_BOOT_MIN_N 3 /* values in each group below which an interval is unknown */
 
 /* Why there is no interval: X(id, text) */
@@ -32,7 +35,7 @@
 	X(FEW, "too few values")                                                                                       \
 	X(NO_SPREAD, "too few values, all equal")                                                                      \
 	X(UNBOUNDED, "not bounded by these values")                                                                    \
-	X(ZERO_BASE, "relative to a baseline that may be 0")                                                           \
+	X(NO_BASE, "means are not above 0")                                                                            \
 	X(FEW_COUNTS, "too few wakeups for this quantile")
 
 enum wi_interval_state {
@@ -48,11 +51,12 @@ struct wi_interval {
 	enum wi_interval_state state;
 };
 
-/* Of a group: mean and squared standard error of the mean of each resample. */
+/* Of a group: how far the mean of each resample is from the group's, and its own squared standard error. */
 struct wi_resamples {
 	struct wi_describe of;
-	uint32_t nr; /* 0: the group is too small, nothing was drawn */
-	double *mean, *se2;
+	double unit;	    /* of mean; se2 is in its square */
+	uint32_t nr;	    /* 0: the group is too small, nothing was drawn */
+	double *mean, *se2; /* [nr] */
 };
 
 /*
@@ -67,10 +71,11 @@ struct wi_boot {
 	double diff;  /* mean(b) - mean(a); NAN if either group is empty */
 	double ratio; /* mean(b) / mean(a) - 1, 0.05 = +5 %; NAN if mean(a) <= 0 or a group is empty */
 	struct wi_interval diff_in, ratio_in;
-	bool significant; /* diff_in is known and does not contain 0 */
+	bool significant; /* ratio_in, or else diff_in, is known and does not contain 0 */
 };
 
-/* Baseline a against b. level: 0.95 and the like, in [0.5, 0.999]. Allocates for the while. false: out of memory. */
+/* Baseline a against b. level: 0.95 and the like, WI_LEVEL_MIN .. WI_LEVEL_MAX. Allocates for the while. false: out of
+ * memory. */
 bool wi_boot_difference(const struct wi_resamples *a, const struct wi_resamples *b, double level, struct wi_boot *out,
 			struct wi_err *err);
 

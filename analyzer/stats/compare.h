@@ -10,6 +10,8 @@
 #include "analyzer/stats/bootstrap.h"
 #include "analyzer/stats/hypothesis.h"
 
+#define WI_VALUE_MAX 1e300 /* of the magnitude of a value; differences and sums still are numbers */
+
 struct wi_compare_metric {
 	const char *name; /* lent: the caller's for as long as it uses the results */
 	enum wi_direction direction;
@@ -57,7 +59,7 @@ struct wi_comparison {
 
 /*
  * Compares. A row depends on its own values, on the seed and, in the columns of Holm alone, on the other rows.
- * NULL: the options make no sense (WI_EUSAGE), a value is not finite (WI_EIO), or out of memory.
+ * NULL: the options make no sense (WI_EUSAGE), a value is not finite or beyond WI_VALUE_MAX, or out of memory (WI_EIO).
  */
 struct wi_comparison *wi_compare(const struct wi_compare_metric *metric, size_t nr,
 				 const struct wi_compare_options *options, struct wi_err *err);

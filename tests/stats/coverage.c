@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How often a 95 % interval of the difference of two means holds the true one, on data made up for it: the method of
+ * analyzer/stats/bootstrap.h beside Welch's t and BCa, which it was chosen over. doc/statistics.md shows the table.
+ *
+ *	coverage [TRIALS [RESAMPLES]]	(make coverage-stats)
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/random.h"
+#include "analyzer/stats/bootstrap.h"
+#include "analyzer/stats/hypothesis.h"
+#include "analyzer/stats/select.h"
+#include "analyzer/stats/special.h"
+
+#define MAX_N 100
+
+struct law {
+	const char *name;
+	double (*draw)(struct wi_random *r, double scale);
+	double mean; /* at scale 1 */
+};
+
+static double normal(struct wi_random *r, double scale)
+{
+	return scale * (1 + 0.2 * wi_random_normal(r));
+}
+
+static double lognormal(struct wi_random *r, double scale)
+{
+	return scale * exp(0.5 * wi_random_normal(r));
+}
+
+static double lognormal_1(struct wi_random *r, double scale)
+{
+	return scale * exp(wi_random_normal(r));
+}
+
+static double exponential(struct wi_random *r, double scale)
+{
+	return -scale * log(wi_random_unit(r));
+}
+
+static const struct law laws[] = {
+	{ "normal, cv 0.2", normal, 1 },
+	{ "lognormal, sigma 0.5", lognormal, 1.1331484530668263 },
+	{ "lognormal, sigma 1", lognormal_1, 1.6487212707001282 },
+	{ "exponential", exponential, 1 },
+};
+
+enum method { BOOTSTRAP, RATIO, BCA, WELCH, NR_METHODS };
+
+struct tally {
+	unsigned hit[NR_METHODS], known[NR_METHODS];
+	double width[NR_METHODS];
+};
+
+static void count(struct tally *t, enum method m, struct wi_interval in, double truth)
+{
+	if (in.state != WI_INTERVAL_KNOWN)
+		return;
+	t->known[m]++;
+	t->hit[m] += in.low <= truth && truth <= in.high;
+	t->width[m] += in.high - in.low;
+}
+
+/* Acceleration of a difference of means: skewness of the influence of single values. */
+static double acceleration(const struct wi_sample s[2], const struct wi_describe d[2])
+{
+	double cubes = 0, squares = 0;
+
+	for (int g = 0; g < 2; g++) {
+		double n = (double)s[g].n, sign = g ? 1 : -1;
+		for (size_t i = 0; i < s[g].n; i++) {
+			double u = sign * (s[g].v[i] - d[g].mean) / (n * (n - 1)) * n;
+			cubes += u * u * u / n / n / n;
+			squares += u * u / n / n;
+		}
+	}
+	return squares > 0 ? cubes / (6 * pow(squares, 1.5)) : 0;
+}
+
+static struct wi_interval bca(const struct wi_sample s[2], const struct wi_resamples r[2])
+{
+	static double d[WI_RESAMPLES_MAX / 100];
+	double a = acceleration(s, (struct wi_describe[]){ r[0].of, r[1].of }), below = 0;
+	struct wi_interval in = { NAN, NAN, WI_INTERVAL_KNOWN };
+
+	for (uint32_t i = 0; i < r[0].nr; i++) {
+		d[i] = r[1].mean[i] * r[1].unit - r[0].mean[i] * r[0].unit;
+		below += d[i] < 0 ? 1 : d[i] == 0 ? 0.5 : 0;
+	}
+	double z0 = wi_normal_quantile(below / r[0].nr), estimate = r[1].of.mean - r[0].of.mean;
+	for (int side = 0; side < 2; side++) {
+		double z = z0 + (side ? 1 : -1) * 1.959963984540054;
+		double p = wi_normal_cdf(z0 + z / (1 - a * z)), k = floor(p * (r[0].nr + 1)) - 1;
+		double v = wi_kth(d, r[0].nr, (size_t)fmin(fmax(k, 0), r[0].nr - 1));
+		*(side ? &in.high : &in.low) = estimate + v;
+	}
+	return in;
+}
+
+static struct wi_interval welch(const struct wi_describe *a, const struct wi_describe *b)
+{
+	struct wi_welch w = wi_welch(a, b);
+	double se = sqrt(a->stddev * a->stddev / (double)a->n + b->stddev * b->stddev / (double)b->n);
+	double half = wi_student_quantile(0.975, w.df) * se, d = b->mean - a->mean;
+
+	return (struct wi_interval){ d - half, d + half, isnan(w.t) ? WI_INTERVAL_FEW : WI_INTERVAL_KNOWN };
+}
+
+static void trial(struct wi_random *r, const struct law *law, size_t na, size_t nb, double scale, uint32_t nr,
+		  struct tally *t)
+{
+	double v[2][MAX_N], truth = law->mean * (scale - 1);
+	struct wi_sample s[2] = { { v[0], na, 0 }, { v[1], nb, 0 } };
+	struct wi_resamples re[2];
+	struct wi_err err = { 0 };
+	struct wi_boot boot;
+
+	for (int g = 0; g < 2; g++) {
+		for (size_t i = 0; i < s[g].n; i++)
+			v[g][i] = law->draw(r, g ? scale : 1);
+		if (!wi_resample(&s[g], nr, wi_random_u64(r), (uint64_t)g, &re[g], &err))
+			goto fail;
+	}
+	if (!wi_boot_difference(&re[0], &re[1], 0.95, &boot, &err))
+		goto fail;
+	count(t, BOOTSTRAP, boot.diff_in, truth);
+	count(t, RATIO, boot.ratio_in, scale - 1);
+	if (re[0].nr && re[1].nr)
+		count(t, BCA, bca(s, re), truth);
+	count(t, WELCH, welch(&re[0].of, &re[1].of), truth);
+	wi_resamples_fini(&re[0]);
+	wi_resamples_fini(&re[1]);
+	return;
+fail:
+	fprintf(stderr, "coverage: %s\n", err.msg);
+	exit(1);
+}
+
+static void print_row(const struct law *law, size_t na, size_t nb, double scale, unsigned trials, const struct tally *t)
+{
+	printf("| %s | %zu, %zu | %.2g |", law->name, na, nb, scale);
+	for (int m = 0; m < NR_METHODS; m++)
+		if (t->known[m])
+			printf(" %.1f |", 100.0 * t->hit[m] / t->known[m]);
+		else
+			printf(" - |");
+	printf(" %.2f | %.1f, %.1f |\n",
+	       t->width[BOOTSTRAP] / t->known[BOOTSTRAP] / (t->width[WELCH] / t->known[WELCH]),
+	       100 - 100.0 * t->known[BOOTSTRAP] / trials, 100 - 100.0 * t->known[RATIO] / trials);
+}
+
+int main(int argc, char **argv)
+{
+	static const size_t sizes[][2] = { { 3, 3 },	 { 4, 4 },  { 5, 5 },  { 10, 10 }, { 30, 30 },
+					   { 100, 100 }, { 5, 30 }, { 30, 5 }, { 100, 30 } };
+	unsigned trials = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 4000;
+	uint32_t nr = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 2000;
+	static const double scales[] = { 1, 1.5 };
+
+	printf("| data | n | scale | difference | ratio | BCa | Welch t | width / Welch's | unknown: difference, ratio "
+	       "|\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
+	for (size_t k = 0; k < sizeof(sizes) / sizeof(*sizes); k++)
+		for (size_t i = 0; i < sizeof(laws) / sizeof(*laws); i++)
+			for (size_t j = 0; j < 2; j++) {
+				struct tally t = { 0 };
+				struct wi_random r;
+				wi_random_seed(&r, 1, i * 1000 + k * 10 + j);
+				for (unsigned n = 0; n < trials; n++)
+					trial(&r, &laws[i], sizes[k][0], sizes[k][1], scales[j], nr, &t);
+				print_row(&laws[i], sizes[k][0], sizes[k][1], scales[j], trials, &t);
+				fflush(stdout);
+			}
+	return 0;
+}
