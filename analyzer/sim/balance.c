@@ -283,7 +283,7 @@ static bool look(struct sim *s, uint32_t cpu, uint32_t level, bool idle)
 	}
 	const struct sim_task *t = s->cpu[from].curr != NONE ? &s->task[s->cpu[from].curr] : NULL;
 
-	if (++d->failed <= nice_tries(sd) + 2 || kind != SIM_MOVE_TASKS || !t || s_is_rt(t) ||
+	if (++d->failed <= nice_tries(sd) + 2 || kind != SIM_MOVE_TASKS || !t || s_is_rt(t) || t->stalls ||
 	    !wi_mask_test(t->allowed, cpu))
 		return false;
 	d->failed = nice_tries(sd) + 1;

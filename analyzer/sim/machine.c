@@ -284,7 +284,7 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
 		s_progress(s, ev->id);
 		break;
 	case EV_SWITCH:
-		s_schedule(s, ev->id);
+		s_switch_due(s, ev->id);
 		break;
 	case EV_DECIDE:
 		s_decide(s, ev->id);

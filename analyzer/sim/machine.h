@@ -48,6 +48,7 @@ struct sim_task {
 	uint64_t credit;	  /* units that the last op got too much */
 	uint8_t state, wait_kind; /* enum sim_state; enum wi_op_kind */
 	bool requeues;		  /* its wake came while it was on its way out */
+	bool stalls;		  /* between STALL and RESUME: its CPU heeds nothing while it runs */
 	bool moves;		  /* to be placed anew when it leaves its CPU: exec */
 	uint32_t cpu;
 	uint32_t waits_for;				 /* counter, sleep or order */
@@ -103,6 +104,8 @@ struct sim_cpu {
 	uint64_t idle_since_ns, avg_idle_ns;
 	uint32_t gen, switch_gen; /* of the progress event and of the switch that is due */
 	bool resched;		  /* a switch is due */
+	bool missed_switch;	  /* ... and was not made, for it stalled */
+	bool missed_tick;
 	bool online;
 	uint32_t pending;
 	uint32_t core, busy_core; /* core's number */
@@ -184,7 +187,8 @@ uint64_t s_start_ns(struct sim *s, const struct sim_task *t, bool preempts);
 
 /* run.c */
 void s_account(struct sim *s, uint32_t cpu);
-void s_schedule(struct sim *s, uint32_t cpu); /* the task that runs may have blocked, or has to give way */
+void s_switch_due(struct sim *s, uint32_t cpu); /* a wakeup's call */
+void s_schedule(struct sim *s, uint32_t cpu);	/* the task that runs may have blocked, or has to give way */
 void s_progress(struct sim *s, uint32_t cpu);
 void s_rekey(struct sim *s, uint32_t cpu);
 struct sim_task *s_pick(struct sim *s,
@@ -269,6 +273,12 @@ static inline uint32_t s_number(const struct sim *s, const struct sim_task *t)
 static inline bool s_sleeps(const struct sim *s, uint32_t cpu)
 {
 	return s->cpu[cpu].curr == NONE && !s->cpu[cpu].resched;
+}
+
+/* A host runs others in its place: whatever comes is seen to when it goes on. */
+static inline bool s_stalls(const struct sim *s, uint32_t cpu)
+{
+	return s->cpu[cpu].curr != NONE && s->task[s->cpu[cpu].curr].stalls;
 }
 
 static inline bool s_core_scheds(const struct sim *s)

@@ -5,35 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/base/kernel.h"
+#include "models/slices.h"
 #include "models/wakeif_model.h"
-
-/* 1 + log2 of the CPUs, at most 8 of them: "log" scaling of the tunables. */
-static uint32_t scaling(uint32_t nr_cpus)
-{
-	uint32_t n = nr_cpus > 8 ? 8 : nr_cpus ? nr_cpus : 1, f = 1;
-
-	for (; n > 1; n /= 2)
-		f++;
-	return f;
-}
 
 void wi_queue_params_fill(struct wi_queue_params *p)
 {
-	bool oldest = p->version && p->version <= WI_KERNEL(2, 6);
-	uint64_t f = scaling(p->nr_cpus), scale = p->scale ? p->scale : 1;
+	uint64_t scale = p->scale ? p->scale : 1;
 
 	p->scale = scale;
 	if (!p->latency_ns)
-		p->latency_ns = (oldest ? 20000000 : 6000000) * f * scale;
+		p->latency_ns = wi_slice_latency_ns(p->version, p->nr_cpus) * scale;
 	if (!p->min_granularity_ns)
-		p->min_granularity_ns = (oldest ? 4000000 : 750000) * f * scale;
+		p->min_granularity_ns = wi_slice_min_granularity_ns(p->version, p->nr_cpus) * scale;
 	if (!p->wakeup_granularity_ns)
-		p->wakeup_granularity_ns = (oldest ? 5000000 : 1000000) * f * scale;
-	bool smaller = p->version >= WI_KERNEL(6, 15) || p->version == WI_KERNEL(6, 12); /* 6.12 by a backport */
-
+		p->wakeup_granularity_ns = wi_slice_wakeup_granularity_ns(p->version, p->nr_cpus) * scale;
 	if (!p->base_slice_ns)
-		p->base_slice_ns = (smaller ? 700000 : 750000) * f * scale;
+		p->base_slice_ns = wi_slice_base_ns(p->version, p->nr_cpus) * scale;
 	if (!p->tick_ns)
 		p->tick_ns = 4000000 * scale;
 }

@@ -236,6 +236,14 @@ void s_switch_to(struct sim *s, uint32_t cpu, uint32_t prev, struct sim_task *ne
 	finish_switch(s, cpu, prev, stays, !t || stays ? 'R' : t->state == S_OVER ? 'X' : 'S', woken);
 }
 
+void s_switch_due(struct sim *s, uint32_t cpu)
+{
+	if (s_stalls(s, cpu))
+		s->cpu[cpu].missed_switch = true;
+	else
+		s_schedule(s, cpu);
+}
+
 void s_schedule(struct sim *s, uint32_t cpu)
 {
 	struct sim_cpu *c = &s->cpu[cpu];
@@ -246,7 +254,7 @@ void s_schedule(struct sim *s, uint32_t cpu)
 	s_account(s, cpu);
 	if (s->core)
 		s_core_note(s, cpu);
-	c->resched = false;
+	c->resched = c->missed_switch = false;
 	c->switch_gen++;
 	if (t && t->state != S_RUNNING) {
 		put_prev(s, cpu, t);
@@ -384,6 +392,22 @@ static void renice(struct sim *s, struct sim_task *t, uint64_t value)
 	s_view_cpu(s, t->cpu);
 }
 
+static void tick_cpu(struct sim *s, uint32_t cpu);
+
+/* Its CPU goes on, and sees to what has come in the meantime. true: t runs on. */
+static bool resume(struct sim *s, struct sim_task *t)
+{
+	struct sim_cpu *c = &s->cpu[t->cpu];
+	bool tick = c->missed_tick;
+
+	c->missed_tick = false;
+	if (c->missed_switch)
+		s_schedule(s, t->cpu);
+	else if (tick)
+		tick_cpu(s, t->cpu);
+	return t->state == S_RUNNING;
+}
+
 /* What t does now. true: it goes on running on its CPU. */
 static bool apply(struct sim *s, struct sim_task *t)
 {
@@ -444,6 +468,13 @@ static bool apply(struct sim *s, struct sim_task *t)
 		}
 		break;
 	}
+	case WI_OP_STALL:
+		t->stalls = true;
+		break;
+	case WI_OP_RESUME:
+		t->stalls = false;
+		s_load_op(s, t);
+		return resume(s, t);
 	case WI_OP_RENICE:
 		renice(s, t, op->value);
 		break;
@@ -531,6 +562,9 @@ static void tick_cpu(struct sim *s, uint32_t cpu)
 
 	if (!t)
 		return;
+	c->missed_tick = t->stalls;
+	if (t->stalls)
+		return;
 	s_account(s, cpu);
 	if (s_is_rt(t)) {
 		struct wi_entity *e = wi_rt_first(&c->rt);
@@ -555,7 +589,7 @@ void s_tick(struct sim *s)
 		if (!s->cpu[cpu].online)
 			continue;
 		tick_cpu(s, cpu);
-		if (s->o.balance == WI_BALANCE_FULL)
+		if (s->o.balance == WI_BALANCE_FULL && !s_stalls(s, cpu))
 			s_balance(s, cpu);
 	}
 }

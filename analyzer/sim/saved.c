@@ -13,7 +13,7 @@
 #include "analyzer/workload/pack.h"
 
 /* Header: magic, version, CRC-32 of the contents, their size, size of the zstd frame that follows. */
-#define VERSION 1u
+#define VERSION 2u /* 2: stalls */
 #define HEADER_BYTES 32u
 #define MAX_CONTENTS (4ull << 30)
 #define LEVEL 3

@@ -49,7 +49,7 @@ static uint32_t task_of(struct wi_extract *x, uint32_t slot)
 		return NONE;
 	i = (uint32_t)x->task.nr - 1;
 	t->comm = WI_NAME_NONE;
-	t->cpu = t->open_wake = t->last_wake = t->away_for = NONE;
+	t->cpu = t->open_wake = t->last_wake = t->away_for = t->waits_on = NONE;
 	t->about.parent = WI_WORK_NONE;
 	t->about.cpu = WI_WORK_NONE;
 	t->prio = WI_PRIO_UNKNOWN;
@@ -84,7 +84,7 @@ static uint32_t nr_busy(const struct wi_extract *x)
 }
 
 /* Share of solo speed at which the task on cpu runs, in 1/1024. */
-static uint32_t speed(const struct wi_extract *x, uint32_t cpu, const struct xtask *t)
+uint32_t wi_extract_speed(const struct wi_extract *x, uint32_t cpu, const struct xtask *t)
 {
 	uint32_t s = 1024;
 
@@ -95,7 +95,7 @@ static uint32_t speed(const struct wi_extract *x, uint32_t cpu, const struct xta
 	return s ? s : 1;
 }
 
-static void count_work(struct wi_extract *x, uint32_t cpu)
+void wi_extract_count(struct wi_extract *x, uint32_t cpu)
 {
 	struct xtask *t = x->cpu[cpu].task != NONE ? x_task(x, x->cpu[cpu].task) : NULL;
 
@@ -103,7 +103,7 @@ static void count_work(struct wi_extract *x, uint32_t cpu)
 		return;
 	uint64_t dt = x->now_ns - t->counted_ns;
 
-	t->work += dt * speed(x, cpu, t);
+	t->work += dt * wi_extract_speed(x, cpu, t);
 	t->about.ran_ns += dt;
 	t->counted_ns = x->now_ns;
 	x->facts.busy_ns += dt;
@@ -117,18 +117,18 @@ static void count_around(struct wi_extract *x, uint32_t cpu)
 
 	if (x->opt.host_cpus) {
 		for (uint32_t c = 0; c < topo->nr_cpus; c++)
-			count_work(x, c);
+			wi_extract_count(x, c);
 		return;
 	}
 	uint32_t g = topo->group[WAKEIF_CORE][cpu];
 
 	if (g == UINT32_MAX) {
-		count_work(x, cpu);
+		wi_extract_count(x, cpu);
 		return;
 	}
 	for (uint32_t c = wi_mask_next(topo->span[WAKEIF_CORE][g], topo->nr_words, 0); c != UINT32_MAX;
 	     c = wi_mask_next(topo->span[WAKEIF_CORE][g], topo->nr_words, c + 1))
-		count_work(x, c);
+		wi_extract_count(x, c);
 }
 
 /* ---- tapes ---- */
@@ -197,6 +197,7 @@ static void on_runs(struct wi_extract *x, uint32_t i, const struct wakeif_happen
 
 	first_seen(t, from_start ? WI_START_RUNNING : WI_START_RUNNABLE, h->cpu);
 	count_around(x, h->cpu);
+	wi_stall_waits(x, t, NONE);
 	if (x->begun && t->state == X_BLOCKED && t->last_wake == NONE && t->nr_ops)
 		x->facts.implied++;
 	if (t->lost_ns)
@@ -216,6 +217,7 @@ static void on_runs(struct wi_extract *x, uint32_t i, const struct wakeif_happen
 	t->cpu = h->cpu;
 	t->counted_ns = h->now_ns > x->from_ns ? h->now_ns : x->from_ns;
 	x->cpu[h->cpu].task = i;
+	wi_stall_runs(x, h->cpu);
 	x->cpu[h->cpu].nr_switches++;
 	x->facts.switches_in++;
 
@@ -240,6 +242,7 @@ static void leave_cpu(struct wi_extract *x, uint32_t i, uint32_t cpu, bool preem
 	if (!c || c->task != i)
 		return;
 	count_around(x, cpu);
+	wi_stall_acts(x, cpu);
 	c->task = NONE;
 	c->out_ns = x->now_ns;
 	c->out_task = i;
@@ -252,6 +255,7 @@ static void on_sleeps(struct wi_extract *x, uint32_t i, const struct wakeif_happ
 
 	first_seen(t, WI_START_RUNNING, h->cpu);
 	leave_cpu(x, i, h->cpu, false);
+	wi_stall_waits(x, t, NONE);
 	t->block_ns = h->now_ns;
 	t->last_wake = NONE;
 	if (h->flags & WAKEIF_EV_DEAD) {
@@ -274,8 +278,10 @@ static void on_enqueued(struct wi_extract *x, uint32_t i, const struct wakeif_ha
 	struct xtask *t = x_task(x, i);
 
 	t->cpu = h->cpu;
-	if (t->state != X_RUNNING)
+	if (t->state != X_RUNNING) {
+		wi_stall_waits(x, t, h->cpu);
 		t->state = t->state == X_BLOCKED && t->last_wake == NONE ? X_BLOCKED : X_RUNNABLE;
+	}
 	if (t->last_wake == NONE)
 		return;
 	struct wake *w = x_wake(x, t->last_wake);
@@ -343,7 +349,7 @@ void wi_extract_count_to(struct wi_extract *x, uint64_t end_ns)
 {
 	x->now_ns = end_ns;
 	for (uint32_t c = 0; c < x->opt.topology->nr_cpus; c++)
-		count_work(x, c);
+		wi_extract_count(x, c);
 	x->over = true;
 }
 
@@ -407,6 +413,7 @@ static void happened(void *ctx, const struct wakeif_happening *h)
 	case WAKEIF_TASK_PREEMPTED:
 		first_seen(t, WI_START_RUNNING, h->cpu);
 		leave_cpu(x, i, h->cpu, true);
+		wi_stall_waits(x, t, h->cpu);
 		t->state = X_RUNNABLE;
 		x->facts.preemptions++;
 		break;
@@ -415,9 +422,12 @@ static void happened(void *ctx, const struct wakeif_happening *h)
 		break;
 	case WAKEIF_TASK_MOVED:
 		t->cpu = h->cpu;
+		if (t->waits_on != NONE)
+			wi_stall_waits(x, t, h->cpu);
 		break;
 	case WAKEIF_TASK_LOST:
 		leave_cpu(x, i, t->cpu, false);
+		wi_stall_waits(x, t, NONE);
 		if (t->state == X_RUNNING || t->state == X_RUNNABLE)
 			t->state = X_RUNNABLE;
 		t->lost_ns = h->now_ns;
@@ -447,6 +457,8 @@ static void waking(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 	remember(x, &x->by_slot, w->slot, NONE);
 	if (!reach(x, now_ns))
 		return;
+	if (w->pub.waker_cpu < x->opt.topology->nr_cpus)
+		wi_stall_acts(x, w->pub.waker_cpu);
 	uint32_t wakee = task_of(x, w->pub.wakee_task), waker = running_waker(x, w);
 	struct wake *k = wakee != NONE ? more(x, &x->wake, sizeof(*k)) : NULL;
 	uint32_t nr = (uint32_t)x->wake.nr - 1;
@@ -483,7 +495,7 @@ static void waking(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 		block(x, t, NONE);
 	}
 	if (waker != NONE && w->pub.context != WAKEIF_CTX_HARDIRQ) { /* its own work, or a softirq that may be */
-		count_work(x, w->pub.waker_cpu);
+		wi_extract_count(x, w->pub.waker_cpu);
 		wi_extract_put(x, x_task(x, waker),
 			       (struct wi_op){ .kind = fork ? WI_OP_FORK : WI_OP_WAKE, .target = nr });
 		x_wake(x, nr)->on_tape = true;
@@ -575,7 +587,7 @@ static void exec(void *ctx, uint64_t now_ns, const struct wi_task *task)
 
 	if (!reach(x, now_ns) || (i = task_of(x, task->slot)) == NONE || x_task(x, i)->state != X_RUNNING)
 		return;
-	count_work(x, x_task(x, i)->cpu);
+	wi_extract_count(x, x_task(x, i)->cpu);
 	wi_extract_put(x, x_task(x, i), (struct wi_op){ .kind = WI_OP_EXEC });
 }
 
@@ -587,7 +599,7 @@ static void renamed(void *ctx, uint64_t now_ns, const struct wi_task *task)
 	if (i == NONE)
 		return;
 	if (x->opt.smt_speed_of && x_task(x, i)->state == X_RUNNING)
-		count_work(x, x_task(x, i)->cpu); /* its speed may go by its name */
+		wi_extract_count(x, x_task(x, i)->cpu); /* its speed may go by its name */
 	x_task(x, i)->comm = task->comm;
 }
 

@@ -247,6 +247,25 @@ static void add_sleep(struct finish *f, uint32_t task, uint32_t work_ns, uint32_
 	wi_work_add_op(f->b, task, (struct wi_op){ .work_ns = work_ns, .kind = WI_OP_SLEEP, .target = nr });
 }
 
+static uint64_t times_woken(struct finish *f, uint32_t waker, uint32_t wakee)
+{
+	bool fresh;
+	uint32_t *times = pairs_get(&f->woke, waker, wakee, &fresh);
+
+	f->failed |= !times;
+	if (times && fresh)
+		*times = 0;
+	return times ? *times : 0;
+}
+
+/* A task that others wait for wakes them often: at least a twentieth of their wakeups and of how often they wake it. */
+static bool answers(struct finish *f, const struct order *o)
+{
+	uint64_t times = times_woken(f, o->first, o->waits);
+
+	return times && times * 20 >= f->nr_woken[o->waits] && times * 20 >= times_woken(f, o->waits, o->first);
+}
+
 /* Turns one raw op into its last form. false: it leaves the tape, its work goes to the next one. */
 static bool turn(struct finish *f, uint32_t task, const struct wi_op *raw, uint32_t work_ns)
 {
@@ -276,13 +295,7 @@ static bool turn(struct finish *f, uint32_t task, const struct wi_op *raw, uint3
 		op.target = counter_of(f, k, raw->target);
 	} else if (raw->kind == WI_OP_ORDER) {
 		const struct order *o = (const struct order *)x->order.at + raw->target;
-		bool fresh;
-		uint32_t *times = pairs_get(&f->woke, o->first, o->waits, &fresh);
-
-		if (!times || fresh)
-			*(times ? times : &(uint32_t){ 0 }) = 0;
-		f->failed |= !times;
-		if (!times || !*times || (uint64_t)*times * 20 < f->nr_woken[o->waits])
+		if (!answers(f, o))
 			return false;
 		op.target = wi_work_add_order(f->b, o->first, o->nr_blocks);
 		x->facts.orders++;

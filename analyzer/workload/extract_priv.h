@@ -16,6 +16,8 @@
 
 enum xstate { X_UNKNOWN, X_BLOCKED, X_RUNNABLE, X_RUNNING, X_DEAD };
 
+enum xrank { RANK_IDLE, RANK_FAIR, RANK_RT, NR_RANKS }; /* whoever is of a higher one preempts at once */
+
 /* One task while it is observed. */
 struct xtask {
 	struct wi_op *ops; /* raw tape */
@@ -33,7 +35,11 @@ struct xtask {
 	uint64_t block_ns;   /* last switch-out to sleep */
 	uint32_t open_wake;  /* a wake that came while it was not asleep and is not over; NONE */
 	uint32_t last_wake;  /* that ended its last block; NONE */
-	uint64_t lost_ns;    /* since when its place is not known; 0: it is known */
+	/* stalls.c */
+	uint32_t waits_on, waits_weight; /* CPU on whose queue it waits; NONE */
+	uint8_t waits_rank;
+	uint64_t quiet_ns, nr_quiet; /* between signs of life of its CPUs while it ran */
+	uint64_t lost_ns;	     /* since when its place is not known; 0: it is known */
 	/* soft order edge: preempted by its own wakee, which had blocked so often; NONE: no */
 	uint32_t away_for, away_blocks, away_cpu;
 };
@@ -65,6 +71,13 @@ struct xcpu {
 	uint64_t out_ns; /* of the last task that was switched out here */
 	uint32_t out_task;
 	bool out_preempted;
+	/* stalls.c */
+	uint64_t acted_ns, run_ns; /* last sign of life; when its task was switched in */
+	uint64_t weight;	   /* of those that wait */
+	struct {
+		uint32_t nr;
+		uint64_t since_ns;
+	} waiting[NR_RANKS]; /* of this rank or above, and since when there has been somebody all the time */
 };
 
 struct xarray {
@@ -99,6 +112,15 @@ static inline struct wake *x_wake(struct wi_extract *x, uint32_t i)
 }
 
 void wi_extract_put(struct wi_extract *x, struct xtask *t, struct wi_op op); /* with the work done since the last op */
+void wi_extract_count(struct wi_extract *x, uint32_t cpu); /* work of the task that runs there, up to now */
+uint32_t wi_extract_speed(const struct wi_extract *x, uint32_t cpu, const struct xtask *t); /* in 1/1024 */
+
+/* stalls.c */
+void wi_stall_waits(struct wi_extract *x, struct xtask *t, uint32_t cpu); /* t waits there; NONE: nowhere */
+void wi_stall_runs(struct wi_extract *x, uint32_t cpu);			  /* its task was switched in */
+/* cpu shows a sign of life; what it does is not on its task's tape yet. */
+void wi_stall_acts(struct wi_extract *x, uint32_t cpu);
+
 void wi_extract_count_to(struct wi_extract *x, uint64_t end_ns);
 
 #endif

@@ -68,6 +68,8 @@ static bool check_op(const struct wi_workload *w, uint32_t task, const struct wi
 	case WI_OP_YIELD:
 	case WI_OP_EXEC:
 	case WI_OP_RENICE:
+	case WI_OP_STALL:
+	case WI_OP_RESUME:
 	case WI_OP_EXIT:
 	case WI_OP_END:
 		return true;

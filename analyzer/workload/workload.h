@@ -33,6 +33,8 @@
 	X(FORK, "fork", "task", "makes the child runnable for the first time")                                         \
 	X(EXEC, "exec", "-", "executes a new program: the kernel places it anew")                                      \
 	X(RENICE, "renice", "-", "`value`: prio << 8 | policy from here on")                                           \
+	X(STALL, "stall", "-", "a host runs others in place of its CPU, which heeds nothing until RESUME")             \
+	X(RESUME, "resume", "-", "its CPU goes on")                                                                    \
 	X(EXIT, "exit", "-", "dies")                                                                                   \
 	X(END, "end", "-", "the recording ends here: never runs again")
 
@@ -156,6 +158,8 @@ struct wi_work_task {
 	X(throttled_ns, "throttled_ns",                                                                                \
 	  "time that tasks were runnable beside an idle CPU of their own: bandwidth limits")                           \
 	X(commit_ns, "commit_ns", "mean time from being bound to sleep to the switch-out, by the wakeups oncpu")       \
+	X(stalls, "stalls", "times that a CPU let the moment pass when it had to switch")                              \
+	X(stalled_ns, "stalled_ns", "time on tapes in which a CPU heeds nothing")                                      \
 	X(smt_ns, "smt_ns", "time that tasks ran beside a busy SMT sibling")
 
 struct wi_work_facts {
@@ -174,10 +178,10 @@ struct wi_workload {
 	uint32_t kernel; /* major << 16 | minor << 8; 0 unknown */
 	uint32_t hz;	 /* 0 unknown */
 	uint64_t window_ns;
-	uint32_t smt_speed;			/* in 1/1024: what the work was scaled with */
-	uint32_t host_cpus;			/* likewise; 0: CPUs are real */
-	uint8_t edge;				/* enum wi_edge */
-	const struct wakeif_topology *topology; /* of the recording; borrowed */
+	uint32_t smt_speed;			    /* in 1/1024: what the work was scaled with */
+	uint32_t host_cpus;			    /* likewise; 0: CPUs are real */
+	uint8_t edge;				    /* enum wi_edge */
+	const struct wakeif_topology *topology;	    /* of the recording; borrowed */
 	const struct wakeif_topology *own_topology; /* the same, freed with the workload; NULL: it is another's */
 
 	struct wi_work_task *task;

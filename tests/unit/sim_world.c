@@ -432,6 +432,11 @@ static void any_op(struct anything *a, uint32_t t)
 			       0);
 		break;
 	case 12:
+		if (!a->plain && sim_lot(w, 2)) {
+			sim_op(w, self, run_ns, WI_OP_STALL, 0, 0);
+			sim_op(w, self, sim_lot(w, 10 * MS), WI_OP_RESUME, 0, 0);
+			break;
+		}
 		sim_op(w, self, run_ns, WI_OP_YIELD, 0, 0);
 		break;
 	case 13:
@@ -519,7 +524,8 @@ static void any_world(struct sim_world *w, uint32_t nr_tasks, uint32_t nr_ops, b
 		if (a.task[i].is == BLOCKED)
 			wake_by(&a, any_ready(&a), a.task[i].on);
 		if (plain && a.task[i].is != OVER)
-			sim_op(w, a.first + i, 1 + sim_lot(w, MS), WI_OP_RUN, 0, 1 + sim_lot(w, MS)); /* no two things at one instant */
+			sim_op(w, a.first + i, 1 + sim_lot(w, MS), WI_OP_RUN, 0,
+			       1 + sim_lot(w, MS)); /* no two things at one instant */
 		if (a.task[i].is != NOT_BORN)
 			continue;
 		wi_work_task(w->b, a.first + i)->born_unseen = true;

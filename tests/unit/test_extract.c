@@ -289,6 +289,75 @@ static void test_waker_preempted_by_its_wakee(void **state)
 	end(&e);
 }
 
+/* 10 wakes 20 again and again and is preempted by it every time; that 20 wakes it once does not make it wait for 20. */
+static void test_a_rare_answer_is_none(void **state)
+{
+	char events[8192] = "1000 0 10 other\n";
+	size_t at = strlen(events);
+	struct extracted e;
+	unsigned t = 1000;
+
+	(void)state;
+	for (unsigned i = 0; i < 21; i++, t += 500)
+		at += (size_t)snprintf(events + at, sizeof(events) - at,
+				       "%u 0 10 waking 20 0\n%u 0 10 wakeup 20 0\n%u 0 10 switch R+ 20\n"
+				       "%u 0 20 switch S 10\n",
+				       t + 100, t + 110, t + 120, t + 200);
+	snprintf(events + at, sizeof(events) - at,
+		 "%u 0 10 waking 20 0\n%u 0 10 wakeup 20 0\n%u 0 10 switch S 20\n%u 0 20 waking 10 0\n"
+		 "%u 0 20 wakeup 10 0\n%u 0 20 switch S 10\n",
+		 t + 100, t + 110, t + 120, t + 200, t + 210, t + 300);
+	e = extract(&(struct tl_fixture_opts){ .first = "0=10" }, ALONE, events);
+	assert_int_equal(e.w->facts.internal, 21 + 2);
+	assert_int_equal(e.w->facts.orders, 0);
+	end(&e);
+}
+
+/*
+ * 10 wakes 20 once a millisecond; from 4 ms on 30 waits behind it. It has run since 1 ms: at 1 + 9 ms (18 ms for two)
+ * its slice is over, a tick later, at 14 ms, the CPU has to have switched. It does so at `out_ms`. If it was stalled,
+ * it was from 4 ms on: after another millisecond, its mean time between wakes.
+ */
+static struct extracted stalls(unsigned out_ms, const char *waits)
+{
+	char events[4096];
+
+	snprintf(events, sizeof(events),
+		 "900000 0 0 other\n900000 2 0 other\n1000000 0 0 switch R 10\n"
+		 "2000000 0 10 waking 20 2\n2000000 2 0 wakeup 20 2\n2000000 2 0 switch R 20\n2500000 2 20 switch S 0\n"
+		 "3000000 0 10 waking 20 2\n3000000 2 0 wakeup 20 2\n3000000 2 0 switch R 20\n3500000 2 20 switch S 0\n"
+		 "%s%u000000 0 10 switch %s\n60000000 0 %s other\n",
+		 *waits ? "4000000 2 0h waking 30 0\n4000000 2 0 wakeup 30 0\n" : "", out_ms, *waits ? "R 30" : "S 0",
+		 *waits ? "30" : "0");
+	return extract(&(struct tl_fixture_opts){ .first = "0=0 2=0", .start_ns = 900000 }, ALONE, events);
+}
+
+static void test_stalled_cpu(void **state)
+{
+	static const char head[] = "runnable: 1000000 wake 20; 1000000 wake 20; ";
+	struct extracted e;
+	char text[256];
+
+	(void)state;
+	e = stalls(40, "30");
+	snprintf(text, sizeof(text), "%s1000000 stall; 36000000 resume; 0 end", head);
+	expect(&e, 10, text);
+	assert_int_equal(e.w->facts.stalls, 1);
+	assert_int_equal(e.w->facts.stalled_ns, 36000000);
+	assert_int_equal(e.w->facts.tape_ns, e.w->facts.busy_ns);
+	end(&e);
+	e = stalls(14, "30"); /* in time */
+	snprintf(text, sizeof(text), "%s11000000 end", head);
+	expect(&e, 10, text);
+	assert_int_equal(e.w->facts.stalls, 0);
+	end(&e);
+	e = stalls(40, ""); /* nobody to switch to */
+	snprintf(text, sizeof(text), "%s37000000 forever; 0 end", head);
+	expect(&e, 10, text);
+	assert_int_equal(e.w->facts.stalls, 0);
+	end(&e);
+}
+
 /* 20 is woken five times in softirq context, `own` times over 10, then over idle CPU 1; sleeps 880 ns in between. */
 static struct extracted softirqs(unsigned own)
 {
@@ -362,6 +431,8 @@ int main(void)
 		cmocka_unit_test(test_forks),
 		cmocka_unit_test(test_window_begins_late),
 		cmocka_unit_test(test_waker_preempted_by_its_wakee),
+		cmocka_unit_test(test_a_rare_answer_is_none),
+		cmocka_unit_test(test_stalled_cpu),
 		cmocka_unit_test(test_softirq),
 		cmocka_unit_test(test_timers_repeat),
 	};
