@@ -42,6 +42,7 @@ bool wi_run_status_parse(const char *text, enum wi_run_status *status);
 
 #define WI_STDERR_TAIL 4096u	   /* bytes of a worker's stderr that are kept: its end */
 #define WI_BUNDLE_MAX (256u << 20) /* bytes of an encoded bundle; more is an error, told as such */
+#define WI_BUNDLE_MAX_ROWS 4096u   /* models and worst wakeups of one analysis; more is an error */
 #define WI_TAG_KEY_MAX 64u	   /* bytes of a tag's key */
 #define WI_TAG_VALUE_MAX 1024u	   /* bytes of a tag's value */
 #define WI_STORE_PATH_MAX 4096u	   /* bytes of a trace's path */
@@ -88,7 +89,7 @@ struct wi_bundle {
 	size_t nr_metrics;
 	struct wi_metric_hist *hist;
 	size_t nr_hists;
-	struct wi_row *row; /* by part, then as they came */
+	struct wi_row *row; /* by part, then by what names them there */
 	size_t nr_rows;
 	struct wi_tag *tag; /* a set */
 	size_t nr_tags;

@@ -46,5 +46,7 @@ struct wi_part_info {
 const struct wi_part_info *wi_part_info(enum wi_part part);
 /* Index of a column; (size_t)-1: the part has none of this name. */
 size_t wi_part_column(enum wi_part part, const char *name);
+/* The columns that name a row within its run: a text and a number; (size_t)-1 where there is none. */
+void wi_part_key(enum wi_part part, size_t *text, size_t *number);
 
 #endif

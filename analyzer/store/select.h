@@ -10,8 +10,8 @@
 #include "analyzer/store/store.h"
 
 /*
- * A selector: "key=glob[,key=glob]...", all of which must hold. A glob has * ? [a-z]; "a|b" holds if one of them does;
- * "key!=glob" holds if no value of the key matches. A backslash takes the next character as it is (\, \| \* \\).
+ * A selector: "key=glob[,key=glob]...", all of which must hold; "key!=glob" holds if no value of the key matches. Globs
+ * are those of glob.h: '*', '?', "a|b", and '\' before a character (also a comma) that shall stand for itself.
  * Keys: kernel, arch, format, topology, path, sha256, status, version, analysis, and any tag's key; a tag that is named
  * as one of these is reached as tag.KEY. A key with several values (paths, tags of copies) matches if one of them does.
  * The empty selector selects all.
@@ -47,6 +47,7 @@ struct wi_runs {
 /* The runs that select (NULL: all) selects. Memory grows with their number. */
 bool wi_select_runs(struct wi_store *store, const struct wi_select *select, struct wi_runs *out, struct wi_err *err);
 void wi_runs_fini(struct wi_runs *runs);
+/* NULL matches all. */
 bool wi_select_matches(const struct wi_select *select, const struct wi_run *run);
 
 /*
@@ -61,11 +62,10 @@ size_t wi_run_values(const struct wi_run *run, const char *key, const char **out
  */
 size_t wi_runs_twice(const struct wi_runs *runs);
 
-/* Sorted texts. */
+/* Sorted texts, which are the store's: they live until it is closed or a transaction is rolled back. */
 struct wi_texts {
 	const char **text;
 	size_t nr;
-	void *memory;
 };
 void wi_texts_fini(struct wi_texts *texts);
 
