@@ -17,6 +17,7 @@ enum wi_err_code {
 	WI_EUSAGE = 2,	 /* the command line is wrong */
 	WI_EREFUSED = 3, /* input refused, nothing analysed */
 	WI_EDAMAGED = 4, /* input damaged, what was whole was analysed and is named */
+	WI_EGATE = 5,	 /* all went well, and a gate of --fail-if tells of a regression */
 };
 
 #define WI_NO_OFFSET UINT64_MAX

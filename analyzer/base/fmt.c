@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/utf8.h"
@@ -83,6 +84,16 @@ const char *wi_fmt_ratio(char *out, size_t size, uint64_t part, uint64_t whole)
 		snprintf(out, size, "-");
 	else
 		snprintf(out, size, "%.2f", (double)part / (double)whole);
+	return out;
+}
+
+const char *wi_fmt_real(char *out, size_t size, double v)
+{
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(out, size, "%.*g", digits, v);
+		if (strtod(out, NULL) == v)
+			break;
+	}
 	return out;
 }
 

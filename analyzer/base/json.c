@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyzer/base/fmt.h"
 #include "analyzer/base/utf8.h"
 
 void wi_json_init(struct wi_json *j, FILE *out)
@@ -139,6 +140,16 @@ void wi_json_fraction(struct wi_json *j, const char *key, double value)
 		return;
 	begin_member(j, key);
 	fprintf(j->out, "%.6f", value);
+}
+
+void wi_json_real(struct wi_json *j, const char *key, double value)
+{
+	char text[WI_FMT_LEN];
+
+	if (!isfinite(value))
+		return;
+	begin_member(j, key);
+	fputs(wi_fmt_real(text, sizeof(text), value), j->out);
 }
 
 void wi_json_share(struct wi_json *j, const char *key, uint64_t part, uint64_t whole)

@@ -293,6 +293,15 @@ void wi_csv_fraction(struct wi_csv *c, double value)
 		fprintf(c->out, "%.6f", value);
 }
 
+void wi_csv_real(struct wi_csv *c, double value)
+{
+	char text[WI_FMT_LEN];
+
+	next_field(c);
+	if (isfinite(value))
+		fputs(wi_fmt_real(text, sizeof(text), value), c->out);
+}
+
 void wi_csv_share(struct wi_csv *c, uint64_t part, uint64_t whole)
 {
 	if (whole)
