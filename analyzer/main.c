@@ -27,6 +27,9 @@ static const struct command commands[] = {
 	{ "validate", "agreement with what the kernel's own probes recorded", wi_cmd_validate, false },
 	{ "simulate", "the recorded workload run again under other policies", wi_cmd_simulate, false },
 	{ "workload", "what the tasks of a trace do, free of where they ran", wi_cmd_workload, false },
+	{ "merge", "archives made in parts become one", wi_cmd_merge, false },
+	{ "runs", "what an archive holds, and what went wrong", wi_cmd_runs, false },
+	{ "trend", "a metric of an archive over days, kernels or any tag", wi_cmd_trend, false },
 	{ "topology", "what wakeif believes about the machine, and capturing it", wi_cmd_topology, false },
 	{ "events", "the normalised events of a trace", wi_cmd_events, false },
 	{ "record", "record a trace that holds all that wakeif needs (runs trace-cmd)", wi_cmd_record, false },
@@ -47,7 +50,7 @@ static void print_help(FILE *out)
 	fputs("\nFILE is trace.dat by default. 'wakeif COMMAND -h' or 'wakeif help COMMAND' shows a command's "
 	      "options.\n"
 	      "Exit status: 0 complete, 1 own or I/O failure, 2 usage, 3 input refused, 4 input damaged and analysed "
-	      "as far as whole.\n",
+	      "as far as whole, 5 a gate of --fail-if failed.\n",
 	      out);
 }
 

@@ -118,8 +118,7 @@ static bool check_file(const char *path, enum wi_store_mode mode, struct wi_err 
 		return true;
 	if (stat(path, &st))
 		return (errno == ENOENT && mode == WI_STORE_CREATE) ||
-		       wi_err_at(err, errno == ENOENT ? WI_EREFUSED : WI_EIO, path, WI_NO_OFFSET, "%s",
-				 strerror(errno));
+		       wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET, "not a regular file");
 	if (!st.st_size && mode != WI_STORE_CREATE)
