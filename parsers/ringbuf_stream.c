@@ -57,6 +57,7 @@ enum usual { UNUSUAL, USUAL_SWITCH, USUAL_WAKEUP, USUAL_MIGRATE };
 
 /* Rare work is kept out of the loops. */
 #define OUT_OF_LINE __attribute__((noinline))
+#define RARE __attribute__((noinline, cold))
 
 _Static_assert(WI_NR_EVENT_TYPES <= WI_MERGE_RANKS, "a type is a rank of the merge");
 
@@ -258,7 +259,7 @@ OUT_OF_LINE static bool next_page(struct wi_rb_streams *r, uint32_t i)
 	}
 }
 
-OUT_OF_LINE static void bad_record(struct wi_rb_streams *r, struct stream *s, const char *what)
+RARE static void bad_record(struct wi_rb_streams *r, struct stream *s, const char *what)
 {
 	wi_damage_note(r->cfg.log, WI_DMG_RECORD, s->cpu, pos_of(s, s->p),
 		       "CPU %" PRIu32 ": rest of a sub-buffer skipped: %s", s->cpu, what);
@@ -291,7 +292,7 @@ static void lose(struct wi_rb_streams *r, struct stream *s, enum wi_lost_kind ki
 }
 
 /* The loss that ends a stream has no record behind it. */
-OUT_OF_LINE static bool end_of_stream(struct wi_rb_streams *r, struct stream *s)
+RARE static bool end_of_stream(struct wi_rb_streams *r, struct stream *s)
 {
 	if ((s->before & RECORDS_LOST) && !(s->before & FIRST_RECORD)) {
 		lose(r, s, WI_LOST_MARK, NULL);
@@ -307,7 +308,7 @@ OUT_OF_LINE static bool end_of_stream(struct wi_rb_streams *r, struct stream *s)
 	return false;
 }
 
-OUT_OF_LINE static void first_record(struct wi_rb_streams *r, struct stream *s, const uint8_t *rec, uint32_t len)
+RARE static void first_record(struct wi_rb_streams *r, struct stream *s, const uint8_t *rec, uint32_t len)
 {
 	struct wi_cpu_info *ci = &r->cfg.cpu_info[s->cpu];
 
@@ -377,7 +378,7 @@ OUT_OF_LINE static enum follow follow_special(struct wi_rb_streams *r, struct st
 }
 
 /* A loss in front of the record that starts at start: the record comes again. */
-OUT_OF_LINE static bool lose_before(struct wi_rb_streams *r, struct stream *s, enum wi_lost_kind kind,
+RARE static bool lose_before(struct wi_rb_streams *r, struct stream *s, enum wi_lost_kind kind,
 				    const uint8_t *start, uint64_t start_ts)
 {
 	lose(r, s, kind, start);
@@ -601,7 +602,7 @@ static bool waits_for_arena(const struct wi_rb_streams *r, const struct stream *
 	return s->type == WI_EV_MARKER && s->len > r->arena_bytes - r->arena_used;
 }
 
-static void bad_content(struct wi_rb_streams *r, struct stream *s)
+RARE static void bad_content(struct wi_rb_streams *r, struct stream *s)
 {
 	r->cfg.info->unparsed++;
 	wi_damage_note(r->cfg.log, WI_DMG_CONTENT, s->cpu, pos_of(s, s->rec),

@@ -4,7 +4,7 @@
 
 #include "analyzer/timeline/internal.h"
 
-static void note_skew(struct wi_timeline *tl, uint32_t a, uint32_t b, uint64_t ns)
+tl_rare static void note_skew(struct wi_timeline *tl, uint32_t a, uint32_t b, uint64_t ns)
 {
 	uint64_t key = (uint64_t)a << 32 | b;
 	uint32_t i = 0;
@@ -87,7 +87,7 @@ static void switch_out(struct wi_timeline *tl, uint32_t c, struct task *prev, co
 }
 
 /* Everything that waits on a CPU that goes idle is not there. */
-static void clear_ghosts(struct wi_timeline *tl, uint32_t c)
+tl_rare static void clear_ghosts(struct wi_timeline *tl, uint32_t c)
 {
 	while (tl->cpu[c].waiting) {
 		struct task *t = tl->cpu[c].waiting;
@@ -102,7 +102,7 @@ static void clear_ghosts(struct wi_timeline *tl, uint32_t c)
 }
 
 /* c and all that runs or waits there are not known from now to its next sched_switch (METRICS rule 4). */
-static void cpu_unknown(struct wi_timeline *tl, uint32_t c)
+tl_rare static void cpu_unknown(struct wi_timeline *tl, uint32_t c)
 {
 	struct cpu *cpu = &tl->cpu[c];
 	struct task *cur = cpu->cur;
@@ -147,7 +147,7 @@ static void switch_in_closes(struct wi_timeline *tl, uint32_t c, struct task *ne
 }
 
 /* next is switched in elsewhere while it is shown running on c: clocks disagree, or c's start was not what its first record says. */
-static void leave_other_cpu(struct wi_timeline *tl, uint32_t c, struct task *next)
+tl_rare static void leave_other_cpu(struct wi_timeline *tl, uint32_t c, struct task *next)
 {
 	bool switched = tl->cpu[c].has_switch;
 
@@ -310,7 +310,7 @@ static void enqueue(struct wi_timeline *tl, struct task *t, uint32_t target)
 }
 
 /* A kernel without sched_waking: the sched_wakeup is all there is of a wakeup. */
-static struct open_wakeup *open_from_wakeup(struct wi_timeline *tl, struct task *t, const struct wi_event *ev)
+tl_rare static struct open_wakeup *open_from_wakeup(struct wi_timeline *tl, struct task *t, const struct wi_event *ev)
 {
 	struct wi_placement p = { .dec_ns = ev->ts_ns,
 				  .enq_ns = ev->ts_ns,
@@ -376,7 +376,7 @@ static void on_wakeup(struct wi_timeline *tl, const struct wi_event *ev)
 		tl_wakeup_arrived(tl, o);
 }
 
-static void on_wakeup_new(struct wi_timeline *tl, const struct wi_event *ev)
+tl_rare static void on_wakeup_new(struct wi_timeline *tl, const struct wi_event *ev)
 {
 	if (!ev->wk.success) {
 		tl_count_repair(tl, &tl->q.repairs.unsuccessful);
@@ -437,7 +437,7 @@ static void on_migrate(struct wi_timeline *tl, const struct wi_event *ev)
 		tl->obs.migrated(tl->obs.ctx, tl->now_ns, &t->pub, orig, dest, false, placement);
 }
 
-static void on_fork(struct wi_timeline *tl, const struct wi_event *ev)
+tl_rare static void on_fork(struct wi_timeline *tl, const struct wi_event *ev)
 {
 	struct task *parent = tl_task_get(tl, ev->fork.parent_pid, ev->fork.parent_comm);
 
@@ -445,7 +445,7 @@ static void on_fork(struct wi_timeline *tl, const struct wi_event *ev)
 		tl_task_born(tl, ev->fork.child_pid, ev->fork.child_comm, parent);
 }
 
-static void on_exec(struct wi_timeline *tl, const struct wi_event *ev)
+tl_rare static void on_exec(struct wi_timeline *tl, const struct wi_event *ev)
 {
 	int32_t old_pid = ev->exec.old_pid > 0 ? ev->exec.old_pid : ev->exec.pid;
 	struct task *t = tl_task_get(tl, old_pid, WI_NAME_NONE);
@@ -463,7 +463,7 @@ static void on_exec(struct wi_timeline *tl, const struct wi_event *ev)
 		tl->obs.exec(tl->obs.ctx, tl->now_ns, &t->pub);
 }
 
-static void on_task_exit(struct wi_timeline *tl, const struct wi_event *ev)
+tl_rare static void on_task_exit(struct wi_timeline *tl, const struct wi_event *ev)
 {
 	struct task *t = tl_task_get(tl, ev->exit.pid, ev->exit.comm);
 
@@ -471,7 +471,7 @@ static void on_task_exit(struct wi_timeline *tl, const struct wi_event *ev)
 		t->pub.exiting = true;
 }
 
-static void cpu_lost(struct wi_timeline *tl, uint32_t c, enum wi_lost_kind kind, uint64_t nr)
+tl_rare static void cpu_lost(struct wi_timeline *tl, uint32_t c, enum wi_lost_kind kind, uint64_t nr)
 {
 	if (tl->in_window && kind == WI_LOST_CHAIN) {
 		tl->q.chain_breaks++;
@@ -511,7 +511,7 @@ void tl_set_alarm(struct wi_timeline *tl)
 }
 
 /* What must happen before an event at ts_ns; false: the event lies behind the window. */
-static bool edge(struct wi_timeline *tl, uint64_t ts_ns)
+tl_rare static bool edge(struct wi_timeline *tl, uint64_t ts_ns)
 {
 	tl_apply_gaps(tl, ts_ns < tl->stop_ns ? ts_ns : tl->stop_ns);
 	tl_decide_due(tl, ts_ns < tl->stop_ns ? ts_ns : tl->stop_ns);

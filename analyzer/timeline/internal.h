@@ -7,6 +7,8 @@
 #include "analyzer/timeline/lookahead.h"
 #include "analyzer/timeline/timeline.h"
 
+#define tl_rare __attribute__((noinline, cold)) /* off the path of most events */
+
 /* A wakeup from sched_waking to its end. */
 struct open_wakeup {
 	struct wi_wakeup w;
@@ -100,37 +102,37 @@ struct wi_timeline {
 
 /* queues.c; what it does for nearly every event is in queues.h */
 void tl_write_bit(wakeif_word *m, uint32_t c, bool on);
-void tl_update_sched_idle_only(struct wi_timeline *tl, uint32_t c);
-void tl_become_unknown(struct wi_timeline *tl, struct task *t);
+tl_rare void tl_update_sched_idle_only(struct wi_timeline *tl, uint32_t c);
+tl_rare void tl_become_unknown(struct wi_timeline *tl, struct task *t);
 void tl_wait_begin(struct wi_timeline *tl, struct task *t, uint32_t c);
 void tl_wait_end(struct wi_timeline *tl, struct task *t);
-void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, bool placement);
+tl_rare void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, bool placement);
 
 /* happenings.c: where somebody listens (tl->obs.happened); the functions tl_tell_... below ask for that */
-void tl_task_happened(struct wi_timeline *tl, const struct task *t, enum wakeif_event_type type, uint8_t flags, uint32_t cpu, uint32_t other);
-void tl_state_happened(struct wi_timeline *tl, const struct task *t, enum wi_task_state from, enum wi_task_state to);
-void tl_cpu_happened(struct wi_timeline *tl, uint32_t c, enum wakeif_event_type type);
+tl_rare void tl_task_happened(struct wi_timeline *tl, const struct task *t, enum wakeif_event_type type, uint8_t flags, uint32_t cpu, uint32_t other);
+tl_rare void tl_state_happened(struct wi_timeline *tl, const struct task *t, enum wi_task_state from, enum wi_task_state to);
+tl_rare void tl_cpu_happened(struct wi_timeline *tl, uint32_t c, enum wakeif_event_type type);
 
 /* events.c */
 void tl_apply(struct wi_timeline *tl, const struct wi_event *ev);
 void tl_apply_waking(struct wi_timeline *tl, const struct wi_event *ev, const struct wi_placement *p);
-void tl_apply_gaps(struct wi_timeline *tl, uint64_t before_ns);
+tl_rare void tl_apply_gaps(struct wi_timeline *tl, uint64_t before_ns);
 void tl_set_alarm(struct wi_timeline *tl); /* after anything changed that alarm_ns stands for */
 
 /* tasks.c */
 struct task *tl_task_find(struct wi_timeline *tl, int32_t pid);
 struct task *tl_task_get(struct wi_timeline *tl, int32_t pid, uint32_t comm); /* creates; NULL: out of memory, or pid 0 */
-struct task *tl_task_born(struct wi_timeline *tl, int32_t pid, uint32_t comm, struct task *parent);
-void tl_task_name(struct wi_timeline *tl, struct task *t, uint32_t comm);
+tl_rare struct task *tl_task_born(struct wi_timeline *tl, int32_t pid, uint32_t comm, struct task *parent);
+tl_rare void tl_task_name(struct wi_timeline *tl, struct task *t, uint32_t comm);
 void tl_task_seen_on(struct wi_timeline *tl, struct task *t, uint32_t cpu); /* drops a pin by name that is wrong */
-void tl_task_gone(struct wi_timeline *tl, struct task *t);
-void tl_task_rename_pid(struct wi_timeline *tl, struct task *t, int32_t pid);
+tl_rare void tl_task_gone(struct wi_timeline *tl, struct task *t);
+tl_rare void tl_task_rename_pid(struct wi_timeline *tl, struct task *t, int32_t pid);
 void tl_tasks_free(struct wi_timeline *tl);
 
 /* wakeups.c */
 void tl_wakeups_init(struct wi_timeline *tl);
 struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const struct wi_event *ev, const struct wi_placement *p);
-void tl_wakeups_of_gone(struct wi_timeline *tl, struct task *t); /* decides and closes all that wait for t */
+tl_rare void tl_wakeups_of_gone(struct wi_timeline *tl, struct task *t); /* decides and closes all that wait for t */
 void tl_decide_due(struct wi_timeline *tl, uint64_t until_ns); /* all decisions with instant <= until_ns */
 void tl_decide(struct wi_timeline *tl, struct open_wakeup *o);
 void tl_wakeup_enqueued(struct wi_timeline *tl, struct open_wakeup *o, uint32_t record_cpu);

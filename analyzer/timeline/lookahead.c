@@ -11,7 +11,6 @@ struct entry {
 	struct wi_placement p;
 	uint64_t wake_ns;
 	uint32_t record; /* its number among the counted records; wraps */
-	uint32_t at;	 /* its place in the ring of events */
 	int32_t pid;
 	uint16_t waker_cpu;
 	bool resolved;
@@ -179,8 +178,6 @@ static bool grow_events(struct wi_lookahead *la)
 		return false;
 	for (uint32_t i = 0; i < la->count; i++)
 		ev[i] = la->ev[(la->head + i) & (la->cap - 1)];
-	for (uint32_t n = la->entry_head; n != la->entry_head + la->entry_count; n++)
-		entry_at(la, n)->at = (entry_at(la, n)->at - la->head) & (la->cap - 1);
 	free(la->ev);
 	la->ev = ev;
 	la->head = 0;
@@ -258,7 +255,6 @@ static bool push_waking(struct wi_lookahead *la, const struct wi_event *ev)
 		       .source = WI_CHOSEN_NONE },
 		.wake_ns = ev->ts_ns,
 		.record = la->records,
-		.at = (uint32_t)(ev - la->ev),
 		.waker_cpu = (uint16_t)ev->cpu,
 		.pid = ev->wk.pid,
 	};
@@ -456,37 +452,45 @@ static bool ready(struct wi_lookahead *la, struct entry *e)
 	return la->ended;
 }
 
-const struct wi_event *wi_lookahead_pop(struct wi_lookahead *la, const struct wi_placement **placement)
+uint32_t wi_lookahead_stretch(const struct wi_lookahead *la, const struct wi_event **ev)
 {
-	*placement = NULL;
-	if (!la->count)
-		return NULL;
-	const struct wi_event *ev = &la->ev[la->head];
+	uint32_t to_end = la->cap - la->head;
 
-	if (ev->type == WI_EV_SCHED_WAKING && la->has_waking && ev->wk.success) {
-		struct entry *e = entry_at(la, la->entry_head);
-
-		if (!ready(la, e))
-			return NULL;
-		*placement = &e->p;
-		la->entry_head++;
-		la->entry_count--;
-	}
-	la->head = (la->head + 1) & (la->cap - 1);
-	la->count--;
-	return ev;
+	*ev = &la->ev[la->head];
+	return la->count < to_end ? la->count : to_end;
 }
 
-uint32_t wi_lookahead_run(struct wi_lookahead *la, const struct wi_event **ev)
+bool wi_lookahead_places(const struct wi_lookahead *la, const struct wi_event *ev)
 {
-	uint32_t n = la->count;
+	return ev->type == WI_EV_SCHED_WAKING && la->has_waking && ev->wk.success;
+}
 
-	if (la->entry_count)
-		n = (entry_at(la, la->entry_head)->at - la->head) & (la->cap - 1);
-	if (n > la->cap - la->head)
-		n = la->cap - la->head;
-	*ev = &la->ev[la->head];
-	la->head = (la->head + n) & (la->cap - 1);
-	la->count -= n;
-	return n;
+const struct wi_placement *wi_lookahead_placement(struct wi_lookahead *la)
+{
+	struct entry *e = entry_at(la, la->entry_head);
+
+	if (!ready(la, e))
+		return NULL;
+	la->entry_head++;
+	la->entry_count--;
+	return &e->p;
+}
+
+void wi_lookahead_drop(struct wi_lookahead *la, uint32_t nr)
+{
+	la->head = (la->head + nr) & (la->cap - 1);
+	la->count -= nr;
+}
+
+const struct wi_event *wi_lookahead_pop(struct wi_lookahead *la, const struct wi_placement **placement)
+{
+	const struct wi_event *ev;
+
+	*placement = NULL;
+	if (!wi_lookahead_stretch(la, &ev))
+		return NULL;
+	if (wi_lookahead_places(la, ev) && !(*placement = wi_lookahead_placement(la)))
+		return NULL;
+	wi_lookahead_drop(la, 1);
+	return ev;
 }

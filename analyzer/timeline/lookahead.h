@@ -55,9 +55,14 @@ void wi_lookahead_end(struct wi_lookahead *la); /* no more events will come */
 const struct wi_event *wi_lookahead_pop(struct wi_lookahead *la, const struct wi_placement **placement);
 
 /*
- * The same for several events at once: takes those out of the queue that precede the next waking with a placement, as far
- * as they lie in one piece. 0: there are none, and wi_lookahead_pop tells the rest. Valid until the next push.
+ * The same for many events at once. The head of the queue as far as it lies in one piece, left in the queue; places():
+ * an event of it comes with a placement; placement(): of the first such event that was not asked for yet, once, NULL: not
+ * ready; drop(): so many events at the head, all that was asked for among them, leave the queue. All is valid until the
+ * next push.
  */
-uint32_t wi_lookahead_run(struct wi_lookahead *la, const struct wi_event **ev);
+uint32_t wi_lookahead_stretch(const struct wi_lookahead *la, const struct wi_event **ev);
+bool wi_lookahead_places(const struct wi_lookahead *la, const struct wi_event *ev);
+const struct wi_placement *wi_lookahead_placement(struct wi_lookahead *la);
+void wi_lookahead_drop(struct wi_lookahead *la, uint32_t nr);
 
 #endif

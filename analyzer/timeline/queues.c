@@ -20,7 +20,7 @@ void tl_idle_changed(struct wi_timeline *tl, uint32_t c)
 		tl->obs.idle_changed(tl->obs.ctx, tl->now_ns, c, idle);
 }
 
-static void leave_or_enter_unknown(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind)
+tl_rare static void leave_or_enter_unknown(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind)
 {
 	struct cpu *cpu = &tl->cpu[c];
 

@@ -6,10 +6,10 @@
 /* queues.c: the rest of the functions below */
 void tl_idle_changed(struct wi_timeline *tl, uint32_t c);
 void tl_kind_changes(struct wi_timeline *tl, uint32_t c, enum wi_cpu_kind kind);
-void tl_rt_count(struct wi_timeline *tl, uint32_t c, const struct task *t);
-void tl_rt_uncount(struct wi_timeline *tl, uint32_t c);
-void tl_sched_idle_count(struct wi_timeline *tl, uint32_t c, struct task *t);
-void tl_sched_idle_uncount(struct wi_timeline *tl, uint32_t c, const struct task *t);
+tl_rare void tl_rt_count(struct wi_timeline *tl, uint32_t c, const struct task *t);
+tl_rare void tl_rt_uncount(struct wi_timeline *tl, uint32_t c);
+tl_rare void tl_sched_idle_count(struct wi_timeline *tl, uint32_t c, struct task *t);
+tl_rare void tl_sched_idle_uncount(struct wi_timeline *tl, uint32_t c, const struct task *t);
 
 /* idle(c) of METRICS, told to the observer when it changed. */
 static inline void tl_update_idle(struct wi_timeline *tl, uint32_t c)

@@ -77,7 +77,7 @@ static struct task *task_alloc(struct wi_timeline *tl)
 	return t;
 }
 
-static struct task *task_create(struct wi_timeline *tl, int32_t pid, uint32_t comm, const struct task *parent)
+tl_rare static struct task *task_create(struct wi_timeline *tl, int32_t pid, uint32_t comm, const struct task *parent)
 {
 	struct task **slot = task_slot(tl, pid);
 	struct task *t = slot ? task_alloc(tl) : NULL;

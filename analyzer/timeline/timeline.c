@@ -73,21 +73,25 @@ static uint32_t foreign_cpu(const struct wi_timeline *tl, const struct wi_event 
 
 static bool drain(struct wi_timeline *tl, struct wi_err *err)
 {
-	const struct wi_placement *p;
 	const struct wi_event *ev;
 
 	tl->err = err;
 	while (!tl->done && !tl->failed) {
-		uint32_t n = wi_lookahead_run(tl->la, &ev);
+		uint32_t nr = wi_lookahead_stretch(tl->la, &ev), i;
 
-		for (uint32_t i = 0; i < n && !tl->failed; i++) /* behind the window tl_apply does nothing */
-			tl_apply(tl, &ev[i]);
-		if (n)
-			continue;
-		ev = wi_lookahead_pop(tl->la, &p);
-		if (!ev)
+		for (i = 0; i < nr && !tl->failed; i++) { /* behind the window the functions called do nothing */
+			if (!wi_lookahead_places(tl->la, &ev[i])) {
+				tl_apply(tl, &ev[i]);
+				continue;
+			}
+			const struct wi_placement *p = wi_lookahead_placement(tl->la);
+			if (!p)
+				break;
+			tl_apply_waking(tl, &ev[i], p);
+		}
+		wi_lookahead_drop(tl->la, i);
+		if (!i)
 			break;
-		tl_apply_waking(tl, ev, p);
 	}
 	return !tl->failed;
 }

@@ -56,8 +56,8 @@ static bool due_insert(struct wi_timeline *tl, struct open_wakeup *o)
 
 static void due_remove(struct wi_timeline *tl, uint32_t i)
 {
-	memmove(&tl->due[i], &tl->due[i + 1], (tl->nr_due - i - 1) * sizeof(*tl->due));
-	tl->nr_due--;
+	if (--tl->nr_due > i) /* most often there is but one */
+		memmove(&tl->due[i], &tl->due[i + 1], (tl->nr_due - i) * sizeof(*tl->due));
 	tl->due_ns = tl->nr_due ? tl->due[0]->placement.dec_ns : UINT64_MAX;
 }
 
