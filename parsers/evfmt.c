@@ -127,6 +127,13 @@ static const struct want *find_want(const char *system, const char *name, size_t
 	return NULL;
 }
 
+uint32_t wi_evfmt_comm16_missed(struct wi_evfmt_names *n, struct wi_evfmt_seen *s, const void *comm16)
+{
+	memcpy(&s->lo, comm16, 8);
+	memcpy(&s->hi, (const char *)comm16 + 8, 8);
+	return s->id = wi_names_comm(n->names, comm16);
+}
+
 bool wi_evfmt_wanted(const char *system, const char *head, size_t len)
 {
 	const char *name;

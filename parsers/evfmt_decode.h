@@ -74,9 +74,9 @@ static inline bool wi_evfmt_loc(const struct wi_evfmt_field *f, const uint8_t *r
 
 struct wi_evfmt_names {
 	struct wi_names *names;
-	struct {
+	struct wi_evfmt_seen {
 		uint64_t lo, hi;
-		uint32_t id;
+		uint32_t id, unused[3]; /* a power of two in size */
 	} seen[WI_EVFMT_NAMES];
 };
 
@@ -93,19 +93,20 @@ static inline void wi_evfmt_names_init(struct wi_evfmt_names *n, struct wi_names
 	n->seen[wi_evfmt_name_slot(0, 0)].lo = 1;
 }
 
+/* A name that its slot does not hold. */
+uint32_t wi_evfmt_comm16_missed(struct wi_evfmt_names *n, struct wi_evfmt_seen *s, const void *comm16);
+
 WI_INLINE uint32_t wi_evfmt_comm16(struct wi_evfmt_names *n, const void *comm16)
 {
 	uint64_t lo, hi;
 
 	memcpy(&lo, comm16, 8);
 	memcpy(&hi, (const char *)comm16 + 8, 8);
-	uint32_t i = wi_evfmt_name_slot(lo, hi);
+	struct wi_evfmt_seen *s = &n->seen[wi_evfmt_name_slot(lo, hi)];
 
-	if (__builtin_expect(n->seen[i].lo == lo && n->seen[i].hi == hi, 1))
-		return n->seen[i].id;
-	n->seen[i].lo = lo;
-	n->seen[i].hi = hi;
-	return n->seen[i].id = wi_names_comm(n->names, comm16);
+	if (__builtin_expect(s->lo == lo && s->hi == hi, 1))
+		return s->id;
+	return wi_evfmt_comm16_missed(n, s, comm16);
 }
 
 /* Name of a field in any of its forms. false: the record is damaged. */

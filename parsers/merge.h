@@ -85,7 +85,7 @@ static inline uint64_t wi_merge_key(uint64_t since_ns, uint32_t rank, uint32_t s
 
 static inline void wi_merge_play(struct wi_merge *m, uint32_t stream, uint64_t key)
 {
-	for (uint32_t t = (stream + m->leaves) >> 1; t; t >>= 1) {
+	for (uint64_t t = (stream + m->leaves) >> 1; t; t >>= 1) {
 		uint64_t other = m->node[t];
 
 		m->node[t] = key < other ? other : key;

@@ -440,7 +440,7 @@ WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
 		} else {
 			int32_t pid = (int32_t)wi_get32(rec + rule->was, swap), was = s->current;
 
-			if (__builtin_expect((was != WI_CHAIN_UNKNOWN) & (pid != was), 0)) {
+			if (__builtin_expect(pid != was, 0) && was != WI_CHAIN_UNKNOWN) {
 				s->nr_lost_unknown = true;
 				return lose_before(r, s, WI_LOST_CHAIN, start, start_ts);
 			}
@@ -614,10 +614,10 @@ RARE static void bad_content(struct wi_rb_streams *r, struct stream *s)
 WI_INLINE int fill(struct wi_rb_streams *r, struct wi_event *ev, int max, bool swap)
 {
 	struct wi_merge m = r->merge; /* a copy: no store to an event can change it */
-	int n = 0;
+	struct wi_event *to = ev, *end = ev + max;
 
 	r->arena_used = 0;
-	while (n < max && wi_merge_more(&m)) {
+	while (to < end && wi_merge_more(&m)) {
 		uint32_t i = wi_merge_winner(&m);
 		struct stream *s = &r->s[i];
 
@@ -625,8 +625,8 @@ WI_INLINE int fill(struct wi_rb_streams *r, struct wi_event *ev, int max, bool s
 
 		if (usual == UNUSUAL && waits_for_arena(r, s))
 			break;
-		if (__builtin_expect(usual ? decode_usual(r, s, usual, &ev[n], swap) : decode_general(r, s, &ev[n]), 1))
-			n++;
+		if (__builtin_expect(usual ? decode_usual(r, s, usual, to, swap) : decode_general(r, s, to), 1))
+			to++;
 		else
 			bad_content(r, s);
 		if (__builtin_expect(advance(r, i, swap), 1))
@@ -635,7 +635,7 @@ WI_INLINE int fill(struct wi_rb_streams *r, struct wi_event *ev, int max, bool s
 			wi_merge_end(&m, i);
 	}
 	r->merge = m;
-	return n;
+	return (int)(to - ev);
 }
 
 static int fill_native(struct wi_rb_streams *r, struct wi_event *ev, int max)
