@@ -91,6 +91,7 @@ static inline bool maybe_open(const struct wi_lookahead *la, int32_t pid)
 	return la->open_filter >> (pid & 63) & 1;
 }
 
+/* NULL: none; pid 0 never has one */
 static inline struct open_slot *open_find(struct wi_lookahead *la, int32_t pid)
 {
 	if (!maybe_open(la, pid))
@@ -302,21 +303,28 @@ static inline void match_migrate(struct wi_lookahead *la, const struct wi_event 
 		resolve(la, s, ev, WI_CHOSEN_MIGRATE, (uint32_t)ev->mig.dest_cpu);
 }
 
-static inline void match_switch(struct wi_lookahead *la, const struct wi_event *ev)
+/* A switch of tasks of which one may be open: few are. */
+static void match_switch_of(struct wi_lookahead *la, const struct wi_event *ev)
 {
-	struct open_slot *s = ev->sw.prev_pid ? open_find(la, ev->sw.prev_pid) : NULL;
+	struct open_slot *s = open_find(la, ev->sw.prev_pid);
 
-	la->records++;
-	la->switch_known |= ev->known;
 	if (s) {
 		struct wi_placement *p = &entry_at(la, s->entry)->p;
 
 		p->switched_out = true;
 		p->blocked |= !ev->sw.preempted && ev->sw.prev_state != 'R';
 	}
-	s = ev->sw.next_pid ? open_find(la, ev->sw.next_pid) : NULL;
+	s = open_find(la, ev->sw.next_pid);
 	if (s)
 		resolve(la, s, ev, WI_CHOSEN_SWITCH, ev->cpu);
+}
+
+static inline void match_switch(struct wi_lookahead *la, const struct wi_event *ev)
+{
+	la->records++;
+	la->switch_known |= ev->known;
+	if (maybe_open(la, ev->sw.prev_pid) | maybe_open(la, ev->sw.next_pid))
+		match_switch_of(la, ev);
 }
 
 /* A sched_process_exec may rename the current task: from then on it is known by the new pid. */
