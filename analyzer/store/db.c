@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "analyzer/store/schema.h"
 
@@ -126,12 +127,33 @@ static bool check_file(const char *path, enum wi_store_mode mode, struct wi_err 
 	return true;
 }
 
-static bool connect(struct wi_store *store, const char *name, int flags, struct wi_err *err)
+/* Why a file cannot be opened or made, in the system's words: SQLite tries twice and keeps those of the second time. */
+static const char *why_not(const char *path)
+{
+	char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
+	const char *at = slash ? folder : ".";
+
+	if (slash)
+		slash[slash == folder] = '\0';
+	errno = 0;
+	if (!access(path, F_OK))
+		errno = access(path, R_OK) ? errno : 0;
+	else if (!access(at, W_OK | X_OK))
+		errno = 0;
+	free(folder);
+	return errno ? strerror(errno) : NULL;
+}
+
+static bool open_db(struct wi_store *store, const char *name, int flags, struct wi_err *err)
 {
 	int rc = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_EXRESCODE, NULL);
 
-	if (rc != SQLITE_OK)
-		return wi_db_error(store, rc, "cannot be opened", err);
+	if (rc != SQLITE_OK) {
+		const char *why = (rc & 0xff) == SQLITE_CANTOPEN ? why_not(store->file) : NULL;
+
+		return why ? wi_err_at(err, WI_EIO, store->file, WI_NO_OFFSET, "cannot be opened: %s", why)
+			   : wi_db_error(store, rc, "cannot be opened", err);
+	}
 	return distrust(store, err);
 }
 
@@ -166,7 +188,7 @@ static bool reconnect_immutable(struct wi_store *store, struct wi_err *err)
 		if (stat(wal, &st) && errno == ENOENT) {
 			sqlite3_close(store->db);
 			store->db = NULL;
-			ok = connect(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
+			ok = open_db(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
 		} else {
 			wi_err_at(err, WI_EIO, store->file, WI_NO_OFFSET,
 				  "cannot be read: its journal is there but its folder cannot be written");
@@ -179,7 +201,7 @@ static bool reconnect_immutable(struct wi_store *store, struct wi_err *err)
 
 static bool open_reading(struct wi_store *store, struct wi_err *err)
 {
-	if (!connect(store, store->file, SQLITE_OPEN_READONLY, err))
+	if (!open_db(store, store->file, SQLITE_OPEN_READONLY, err))
 		return false;
 	int rc = sqlite3_exec(store->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
 
@@ -195,8 +217,8 @@ static bool open_writing(struct wi_store *store, struct wi_err *err)
 	if (store->mode == WI_STORE_CREATE)
 		flags |= SQLITE_OPEN_CREATE;
 	if (store->mode == WI_STORE_MEMORY)
-		return connect(store, ":memory:", flags | SQLITE_OPEN_CREATE, err) && prepare_writing(store, err);
-	return connect(store, store->file, flags, err) && check_pages(store, err) && prepare_writing(store, err);
+		return open_db(store, ":memory:", flags | SQLITE_OPEN_CREATE, err) && prepare_writing(store, err);
+	return open_db(store, store->file, flags, err) && check_pages(store, err) && prepare_writing(store, err);
 }
 
 struct wi_store *wi_store_open(const char *path, enum wi_store_mode mode, struct wi_err *err)
