@@ -342,13 +342,13 @@ static void histograms_and_back(void **state)
 			assert_int_equal(k < back.nr ? back.bucket[k] : 0, h.bucket[k]);
 		for (double q = 0.1; h.count && q < 1; q += 0.2)
 			assert_int_equal(wi_hist_quantile(&h, q), wi_hist_quantile(&back, q));
+		wi_hist_fini(&back);
 		/* One exact figure that is wrong is noticed. */
 		struct wi_hist wrong = h;
 
 		wrong.count++;
 		assert_false(wi_hist_blob_get(&back, blob.at, blob.nr, &wrong, &why));
 		wi_hist_fini(&h);
-		wi_hist_fini(&back);
 		free(blob.at);
 	}
 }
