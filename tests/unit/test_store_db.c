@@ -92,8 +92,8 @@ static void some(const char *path, uint32_t nr, uint64_t seed)
 static void not_a_database(void **state)
 {
 	(void)state;
-	assert_refused(file("none"), WI_STORE_READ, WI_EREFUSED, "No such file");
-	assert_refused(file("none"), WI_STORE_WRITE, WI_EREFUSED, "No such file");
+	assert_refused(file("none"), WI_STORE_READ, WI_EIO, "No such file");
+	assert_refused(file("none"), WI_STORE_WRITE, WI_EIO, "No such file");
 	assert_refused(file("no/where"), WI_STORE_CREATE, WI_EIO, "No such file");
 	assert_refused(folder, WI_STORE_READ, WI_EREFUSED, "not a regular file");
 	write_file(file("empty"), "", 0);
