@@ -178,6 +178,12 @@ accuracy:
 	@[ -d $${WAKEIF_SHARED:-../shared}/corpus ] || { echo "accuracy: no recordings in $${WAKEIF_SHARED:-../shared}/corpus" >&2; exit 1; }
 	@/usr/bin/python3 tests/accuracy.py $(O)/wakeif $${WAKEIF_SHARED:-../shared}/corpus > $(O)/accuracy.md && cp $(O)/accuracy.md doc/accuracy.md
 
+# doc/schema.md from the declarations in analyzer/store.
+.PHONY: schema
+schema:
+	@$(MAKE) $(SUBMAKE) $(O)/tests/gen_archive
+	@$(O)/tests/gen_archive --schema > $(O)/schema.md && cp $(O)/schema.md doc/schema.md
+
 install: all
 	$(INSTALL) -D -m 755 $(O)/wakeif $(DESTDIR)$(bindir)/wakeif
 	$(INSTALL) -D -m 644 models/wakeif_model.h $(DESTDIR)$(includedir)/wakeif/wakeif_model.h

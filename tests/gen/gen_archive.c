@@ -4,13 +4,15 @@
  *   gen_archive DB [--full] [--paths] [--tag KEY=VALUE]... DOCUMENT[+DOCUMENT]...
  * Each argument is one trace, whose hash is that of its first document's text and whose path is that document's name;
  * the documents of an argument are those of one analysis. Tags hold for the arguments after them; "--tag none" drops
- * them. --paths prints the metrics' paths with what the catalog knows of them, "unknown" where it does not.
+ * them. "gen_archive --schema" prints doc/schema.md. --paths prints the metrics' paths with what the catalog knows of
+ * them, "unknown" where it does not.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/store/catalog.h"
+#include "analyzer/store/schema.h"
 #include "analyzer/store/select.h"
 #include "analyzer/store/store.h"
 
@@ -86,6 +88,9 @@ int main(int argc, char **argv)
 {
 	struct wi_err err = { 0 };
 	struct options o = { 0 };
+
+	if (argc == 2 && !strcmp(argv[1], "--schema"))
+		return !wi_schema_document(stdout) || fflush(stdout);
 	struct wi_store *store = argc > 1 ? wi_store_open(argv[1], WI_STORE_CREATE, &err) : NULL;
 	bool ok = store != NULL;
 
