@@ -146,7 +146,7 @@ static const char *why_not(const char *path)
 
 static bool open_db(struct wi_store *store, const char *name, int flags, struct wi_err *err)
 {
-	int rc = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_EXRESCODE, NULL);
+	int rc = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (rc != SQLITE_OK) {
 		const char *why = (rc & 0xff) == SQLITE_CANTOPEN ? why_not(store->file) : NULL;

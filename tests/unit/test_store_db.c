@@ -448,6 +448,31 @@ static void readers_see_one_state(void **state)
 	store_close(reader);
 }
 
+static void a_lock_is_waited_for_with_a_bound(void **state)
+{
+	struct wi_store *one = store_open(file("l"), WI_STORE_CREATE), *two = store_open(file("l"), WI_STORE_CREATE);
+	struct wi_err err = { 0 };
+	struct wi_bundle b;
+
+	(void)state;
+	assert_true(wi_store_begin(one, &err));
+	sqlite3_busy_timeout(two->db, 50);
+	assert_false(wi_store_begin(two, &err));
+	assert_int_equal(err.code, WI_EIO);
+	assert_non_null(strstr(err.msg, "another process has it locked"));
+	store_plain(&b, 1, "x", "{}", "a", 1);
+	err = (struct wi_err){ 0 };
+	assert_true(wi_store_put(one, &b, WI_PUT_MERGE, &err) && wi_store_commit(one, &err));
+	wi_bundle_fini(&b);
+	/* Nothing is left of the failure: the other one can write now. */
+	store_plain(&b, 2, "x", "{}", "a", 1);
+	store_put(two, &b, WI_PUT_MERGE);
+	store_close(one);
+	store_close(two);
+	assert_int_equal(count(file("l"), "SELECT count(*) FROM run"), 2);
+	assert_int_not_equal(access(file("l-wal"), F_OK), 0);
+}
+
 /* As an unprivileged user, for whom a folder can be read-only; runs in a child. */
 static int in_child(int (*job)(void))
 {
@@ -689,6 +714,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(transactions, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(two_writers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(readers_see_one_state, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_lock_is_waited_for_with_a_bound, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(read_only_folder, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(full_disk, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(damaged_bytes, set_up, tear_down),
