@@ -119,10 +119,14 @@ bool wi_bundle_is_text(const char *s, size_t len)
 {
 	uint32_t cp;
 
-	for (size_t i = 0; i < len; i += wi_utf8_next(s + i, len - i, &cp)) {
+	for (size_t i = 0; i < len;) {
 		if (!s[i])
 			return false;
-		wi_utf8_next(s + i, len - i, &cp);
+		if ((unsigned char)s[i] < 0x80) {
+			i++;
+			continue;
+		}
+		i += wi_utf8_next(s + i, len - i, &cp);
 		if (cp == WI_UTF8_INVALID)
 			return false;
 	}
@@ -228,6 +232,8 @@ bool wi_bundle_tag(struct wi_bundle *b, const char *key, const char *value, stru
 	for (size_t i = 0; i < b->nr_tags; i++)
 		if (!strcmp(b->tag[i].key, key) && !strcmp(b->tag[i].value, value))
 			return true;
+	if (b->nr_tags >= WI_BUNDLE_MAX_TAGS)
+		return wi_err_set(err, WI_EUSAGE, "more than %u tags of one trace", WI_BUNDLE_MAX_TAGS);
 	if (!grow((void **)&b->tag, b->nr_tags, &b->memory->tag_room, sizeof(*b->tag)))
 		return wi_err_nomem(err);
 	struct wi_tag t = { wi_bundle_copy(b, key, nk), wi_bundle_copy(b, value, nv) };
@@ -252,6 +258,10 @@ bool wi_bundle_put_metric(struct wi_bundle *b, const struct wi_metric_value *v, 
 
 bool wi_bundle_put_hist(struct wi_bundle *b, const char *path, struct wi_hist *taken, struct wi_err *err)
 {
+	if (b->nr_hists >= WI_BUNDLE_MAX_HISTS) {
+		wi_hist_fini(taken);
+		return wi_err_set(err, WI_EIO, "more than %u histograms in one analysis", WI_BUNDLE_MAX_HISTS);
+	}
 	if (!grow((void **)&b->hist, b->nr_hists, &b->memory->hist_room, sizeof(*b->hist))) {
 		wi_hist_fini(taken);
 		return wi_err_nomem(err);

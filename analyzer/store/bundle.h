@@ -42,6 +42,8 @@ bool wi_run_status_parse(const char *text, enum wi_run_status *status);
 
 #define WI_STDERR_TAIL 4096u	   /* bytes of a worker's stderr that are kept: its end */
 #define WI_BUNDLE_MAX (256u << 20) /* bytes of an encoded bundle; more is an error, told as such */
+#define WI_BUNDLE_MAX_HISTS 4096u  /* histograms of one analysis; more is an error */
+#define WI_BUNDLE_MAX_TAGS 1024u   /* tags of one path; more is an error */
 #define WI_BUNDLE_MAX_ROWS 4096u   /* models and worst wakeups of one analysis; more is an error */
 #define WI_TAG_KEY_MAX 64u	   /* bytes of a tag's key */
 #define WI_TAG_VALUE_MAX 1024u	   /* bytes of a tag's value */

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,6 +246,15 @@ static void tags_and_outcomes(void **state)
 		assert_int_equal(err.code, WI_EUSAGE);
 		err = (struct wi_err){ 0 };
 	}
+	for (unsigned int i = b.nr_tags; i < WI_BUNDLE_MAX_TAGS; i++) {
+		char value[16];
+
+		snprintf(value, sizeof(value), "%u", i);
+		assert_true(wi_bundle_tag(&b, "k", value, &err));
+	}
+	assert_false(wi_bundle_tag(&b, "k", "one more", &err));
+	assert_int_equal(err.code, WI_EUSAGE);
+	err = (struct wi_err){ 0 };
 	assert_true(wi_bundle_outcome(&b, WI_RUN_CRASHED, "a\nb", 11, 0, "\x80z\n\x01", 4, &err));
 	assert_string_equal(b.reason, "a b");
 	assert_string_equal(b.stderr_tail, "\xef\xbf\xbdz\n\xef\xbf\xbd");
@@ -315,6 +325,26 @@ static void no_part_is_taken_for_a_whole(void **state)
 	}
 	wi_bundle_fini(&a);
 	free(o.at);
+}
+
+/* What a worker gone mad may send is bounded in memory. */
+static void bounds(void **state)
+{
+	struct wi_bundle b;
+	struct wi_err err = { 0 };
+
+	(void)state;
+	assert_true(wi_bundle_init(&b, &err));
+	for (unsigned int i = 0; i < WI_BUNDLE_MAX_ROWS; i++)
+		assert_non_null(wi_bundle_put_row(&b, WI_PART_QUALITY, &err));
+	assert_null(wi_bundle_put_row(&b, WI_PART_QUALITY, &err));
+	assert_non_null(strstr(err.msg, "more than 4096"));
+	err = (struct wi_err){ 0 };
+	for (unsigned int i = 0; i < WI_BUNDLE_MAX_HISTS; i++)
+		assert_true(wi_bundle_put_hist(&b, "a", &(struct wi_hist){ 0 }, &err));
+	assert_false(wi_bundle_put_hist(&b, "a", &(struct wi_hist){ 0 }, &err));
+	assert_non_null(strstr(err.msg, "more than 4096"));
+	wi_bundle_fini(&b);
 }
 
 /* ---- histogram blobs ---- */
@@ -496,6 +526,7 @@ int main(void)
 		cmocka_unit_test(tags_and_outcomes),
 		cmocka_unit_test(bytes_and_back),
 		cmocka_unit_test(no_part_is_taken_for_a_whole),
+		cmocka_unit_test(bounds),
 		cmocka_unit_test(histograms_and_back),
 		cmocka_unit_test(histograms_that_cannot_be),
 		cmocka_unit_test(patterns),
