@@ -77,7 +77,7 @@ struct wi_bundle {
 	/* identity */
 	uint8_t sha256[WI_SHA256_BYTES]; /* of the file's bytes as they are, compressed or not */
 	uint64_t size_bytes;
-	const char *path;     /* one path of the trace; NULL: none told */
+	const char *path;     /* one path of the trace; NULL: none told, tags are those of markers in it */
 	const char *version;  /* of wakeif */
 	const char *analysis; /* canonical JSON of all else that can change a result: models, options, side files */
 	/* outcome */

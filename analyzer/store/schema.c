@@ -30,14 +30,15 @@ static const struct wi_schema_column trace[] = {
 
 static const struct wi_schema_column trace_path[] = {
 	{ KEY_TRACE },
-	{ "path", "TEXT NOT NULL", "text",
+	{ "path", "TEXT NOT NULL CHECK (path <> '')", "text",
 	  "where a copy of it was found, as it was named; bytes that are no printable text as \\xNN" },
 	END,
 };
 
 static const struct wi_schema_column tag[] = {
-	{ "trace", "INTEGER NOT NULL", "id", "table trace" },
-	{ "path", "TEXT NOT NULL", "text", "the copy that told the tag, table trace_path" },
+	{ KEY_TRACE },
+	{ "path", "TEXT NOT NULL", "text",
+	  "the copy that told the tag, table trace_path; empty: markers in the trace itself told it" },
 	{ "key", "TEXT NOT NULL CHECK (key <> '')", "text", "name of the tag" },
 	{ "value", "TEXT NOT NULL CHECK (value <> '')", "text", "a key may have several values, of several copies" },
 	END,
@@ -140,10 +141,8 @@ const struct wi_schema_table wi_schema_table[] = {
 	{ "tag",
 	  "What is told of a trace besides what is in it: by the path of a copy, by a file beside it, by markers in "
 	  "it.",
-	  tag, -1, NULL,
-	  "PRIMARY KEY (trace, path, key, value), FOREIGN KEY (trace, path) REFERENCES trace_path(trace, path) "
-	  "ON DELETE CASCADE",
-	  KEYED, "CREATE INDEX tag_by_key ON tag(key, value);" },
+	  tag, -1, NULL, "PRIMARY KEY (trace, path, key, value)", KEYED,
+	  "CREATE INDEX tag_by_key ON tag(key, value);" },
 	{ "analysis", "How traces were analysed.", analysis, -1, NULL, NULL, ROWID, NULL },
 	{ "topology", "Machines, as far as the analysis knew them; runs share rows.", topology, WI_PART_TOPOLOGY,
 	  "layout", NULL, ROWID, "CREATE INDEX topology_by_layout ON topology(layout);" },

@@ -55,7 +55,10 @@ enum wi_put {
 	WI_PUT_REPLACE, /* the trace's only analysis: others of it, and the same by another version, are removed */
 };
 
-/* Puts a bundle with its path and tags. The tags are those of its path: they replace what that path had. */
+/*
+ * Puts a bundle. With a path, its tags are those of that path: they replace what the path had. Without one they are
+ * what markers in the trace tell: they belong to the content, and stay when paths and their tags change.
+ */
 bool wi_store_put(struct wi_store *store, struct wi_bundle *b, enum wi_put how, struct wi_err *err);
 
 /*

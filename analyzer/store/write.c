@@ -331,9 +331,10 @@ static sqlite3_stmt *path_statement(struct wi_store *store, enum wi_statement wh
 }
 
 /* Are the tags of the path exactly these? They are sorted and differ. */
-static int same_tags(struct wi_store *store, int64_t trace, const struct wi_bundle *b, struct wi_err *err)
+static int same_tags(struct wi_store *store, int64_t trace, const char *path, const struct wi_bundle *b,
+		     struct wi_err *err)
 {
-	sqlite3_stmt *s = path_statement(store, WI_SQL_TAGS_OF_PATH, trace, b->path, err);
+	sqlite3_stmt *s = path_statement(store, WI_SQL_TAGS_OF_PATH, trace, path, err);
 	size_t i = 0;
 	bool same = true;
 	int row = -1;
@@ -349,7 +350,30 @@ static int same_tags(struct wi_store *store, int64_t trace, const struct wi_bund
 	return row < 0 ? -1 : same && i == b->nr_tags;
 }
 
-/* The path and the tags of b; they replace the path's tags. */
+/* The tags of b in place of those that path of the trace had; path "": those of markers. */
+static bool put_tags(struct wi_store *store, int64_t trace, const char *path, const struct wi_bundle *b, bool *changed,
+		     struct wi_err *err)
+{
+	int same = same_tags(store, trace, path, b, err);
+	sqlite3_stmt *s;
+
+	if (same)
+		return same > 0;
+	*changed = true;
+	s = path_statement(store, WI_SQL_DROP_TAGS, trace, path, err);
+	if (!s || !wi_db_run(store, s, err))
+		return false;
+	for (size_t i = 0; i < b->nr_tags; i++) {
+		if (!(s = path_statement(store, WI_SQL_ADD_TAG, trace, path, err)))
+			return false;
+		wi_db_bind_text(s, 3, b->tag[i].key);
+		wi_db_bind_text(s, 4, b->tag[i].value);
+		if (!wi_db_run(store, s, err))
+			return false;
+	}
+	return true;
+}
+
 static bool put_path(struct wi_store *store, int64_t trace, const struct wi_bundle *b, bool *changed,
 		     struct wi_err *err)
 {
@@ -358,23 +382,7 @@ static bool put_path(struct wi_store *store, int64_t trace, const struct wi_bund
 	if (!s || !wi_db_run(store, s, err))
 		return false;
 	*changed = sqlite3_changes(store->db) > 0;
-	int same = same_tags(store, trace, b, err);
-
-	if (same)
-		return same > 0;
-	*changed = true;
-	s = path_statement(store, WI_SQL_DROP_TAGS, trace, b->path, err);
-	if (!s || !wi_db_run(store, s, err))
-		return false;
-	for (size_t i = 0; i < b->nr_tags; i++) {
-		if (!(s = path_statement(store, WI_SQL_ADD_TAG, trace, b->path, err)))
-			return false;
-		wi_db_bind_text(s, 3, b->tag[i].key);
-		wi_db_bind_text(s, 4, b->tag[i].value);
-		if (!wi_db_run(store, s, err))
-			return false;
-	}
-	return true;
+	return put_tags(store, trace, b->path, b, changed, err);
 }
 
 bool wi_store_put(struct wi_store *store, struct wi_bundle *b, enum wi_put how, struct wi_err *err)
@@ -385,9 +393,10 @@ bool wi_store_put(struct wi_store *store, struct wi_bundle *b, enum wi_put how, 
 
 	if (!wi_db_put_run(store, b, how, &trace, &outcome, err))
 		return false;
-	if (!b->path)
-		return !b->nr_tags || wi_err_set(err, WI_EREFUSED, "tags of a trace without a path cannot be kept");
-	return put_path(store, trace, b, &changed, err);
+	if (b->path)
+		return put_path(store, trace, b, &changed, err);
+	/* Whoever did not get as far as the markers says nothing of them. */
+	return outcome == WI_PUT_DROPPED || put_tags(store, trace, "", b, &changed, err);
 }
 
 bool wi_store_put_path(struct wi_store *store, const uint8_t sha256[WI_SHA256_BYTES], uint64_t size_bytes,

@@ -103,7 +103,8 @@ void store_bundle(struct wi_bundle *b, uint64_t *seed, uint32_t nr_traces)
 	store_hash(n, hash);
 	assert_true(wi_bundle_init(b, &err));
 	snprintf(text, sizeof(text), "p%u", store_below(seed, 2));
-	assert_true(wi_bundle_identify(b, hash, 1000 + n, text, store_below(seed, 2) ? "0.10.0" : "0.9.0",
+	assert_true(wi_bundle_identify(b, hash, 1000 + n, store_below(seed, 3) ? text : NULL,
+				       store_below(seed, 2) ? "0.10.0" : "0.9.0",
 				       store_below(seed, 2) ? "{\"m\":1}" : "{}", &err));
 	if (store_below(seed, 3))
 		assert_true(wi_bundle_outcome(b, (enum wi_run_status)store_below(seed, WI_NR_RUN_STATUSES), "why", 0,

@@ -333,6 +333,53 @@ static void paths_and_tags(void **state)
 	assert_int_equal(count(file("t"), "SELECT count(*) FROM run_tag"), 2);
 }
 
+/* Markers are in the trace: what they tell stays when paths come, go and change their tags. */
+static void tags_of_markers(void **state)
+{
+	struct wi_store *store = store_open(file("k"), WI_STORE_CREATE);
+	const struct wi_tag tag = { "k", "path" };
+	struct wi_err err = { 0 };
+	uint8_t hash[WI_SHA256_BYTES];
+	struct wi_bundle b;
+
+	(void)state;
+	store_hash(1, hash);
+	store_plain(&b, 1, NULL, "{}", "a", 1);
+	assert_true(wi_bundle_tag(&b, "m", "marker", &err));
+	store_put(store, &b, WI_PUT_REPLACE);
+	assert_true(wi_store_begin(store, &err) && wi_store_put_path(store, hash, 1, "x", &tag, 1, NULL, &err) &&
+		    wi_store_put_path(store, hash, 1, "x", NULL, 0, NULL, &err) &&
+		    wi_store_put_path(store, hash, 1, "y", &tag, 1, NULL, &err) && wi_store_commit(store, &err));
+	/* A worse run that did not get to the markers changes nothing. */
+	store_plain(&b, 1, NULL, "{}", NULL, 0);
+	assert_true(wi_bundle_outcome(&b, WI_RUN_TIMEOUT, "60 s", 0, 0, NULL, 0, &err));
+	store_put(store, &b, WI_PUT_REPLACE);
+	store_close(store);
+	assert_int_equal(count(file("k"), "SELECT count(*) FROM run_tag WHERE key = 'm' AND value = 'marker'"), 1);
+	assert_int_equal(count(file("k"), "SELECT count(*) FROM tag"), 2);
+	assert_int_equal(count(file("k"), "SELECT count(*) FROM trace_path"), 2);
+	/* They are merged. */
+	struct wi_merge_count merged;
+
+	store = store_open(file("k2"), WI_STORE_CREATE);
+	assert_true(wi_store_begin(store, &err) && wi_store_merge(store, file("k"), &merged, &err) &&
+		    wi_store_commit(store, &err));
+	store_close(store);
+	char *one = store_dump(file("k")), *two = store_dump(file("k2"));
+
+	assert_string_equal(one, two);
+	free(one);
+	free(two);
+	/* An analysis that finds others replaces them. */
+	store = store_open(file("k"), WI_STORE_WRITE);
+	store_plain(&b, 1, NULL, "{\"m\":1}", "a", 1);
+	assert_true(wi_bundle_tag(&b, "m", "other", &err));
+	store_put(store, &b, WI_PUT_REPLACE);
+	store_close(store);
+	assert_int_equal(count(file("k"), "SELECT count(*) FROM tag WHERE path = '' AND value = 'other'"), 1);
+	assert_int_equal(count(file("k"), "SELECT count(*) FROM tag"), 2);
+}
+
 static void file_cache(void **state)
 {
 	struct wi_store *store = store_open(file("f"), WI_STORE_CREATE);
@@ -710,6 +757,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_put_reads_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(replacing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(paths_and_tags, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(tags_of_markers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(file_cache, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(transactions, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(two_writers, set_up, tear_down),

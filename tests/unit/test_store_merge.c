@@ -136,6 +136,7 @@ static void keeps_the_best_of_each(void **state)
 			store_bundle(&b[i], &seed, NR_TRACES);
 			/* In a batch a path's tags are those that it has now; here they shall not differ. */
 			b[i].nr_tags = 0;
+			b[i].path = b[i].path ? b[i].path : "p0";
 			assert_true(wi_bundle_tag(&b[i], "path", b[i].path, &(struct wi_err){ 0 }));
 		}
 		for (int i = 0; i < NR; i++) {
