@@ -50,7 +50,7 @@ ALL_CFLAGS = -std=gnu17 $(OPT) $(if $(LTO),$(LTO) -ffat-lto-objects) $(WARN) $(S
 ALL_LDFLAGS = $(if $(LTO),-fno-lto) $(SAN_FLAGS) $(COV_FLAGS) $(LDFLAGS)
 ALL_LIBS = $(PC_LIBS) -ldl -lm $(LIBS)
 
-LIB_SRC := $(wildcard analyzer/base/*.c analyzer/store/*.c parsers/*.c models/*.c analyzer/topology/*.c analyzer/record/*.c analyzer/timeline/*.c analyzer/metrics/*.c analyzer/report/*.c analyzer/replay/*.c analyzer/truth/*.c analyzer/workload/*.c analyzer/sim/*.c analyzer/stats/*.c)
+LIB_SRC := $(wildcard analyzer/base/*.c analyzer/store/*.c analyzer/batch/*.c parsers/*.c models/*.c analyzer/topology/*.c analyzer/record/*.c analyzer/timeline/*.c analyzer/metrics/*.c analyzer/report/*.c analyzer/replay/*.c analyzer/truth/*.c analyzer/workload/*.c analyzer/sim/*.c analyzer/stats/*.c)
 CMD_SRC := $(wildcard analyzer/*.c)
 TEST_SRC := $(wildcard tests/unit/test_*.c)
 GEN_SRC := $(wildcard tests/gen/*.c)

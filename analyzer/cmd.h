@@ -33,6 +33,7 @@ int wi_cmd_runs(int argc, char **argv);
 int wi_cmd_trend(int argc, char **argv);
 int wi_cmd_topology(int argc, char **argv);
 int wi_cmd_events(int argc, char **argv);
+int wi_cmd_batch(int argc, char **argv);
 int wi_cmd_record(int argc, char **argv);
 int wi_cmd_record_exec(int argc, char **argv);
 
@@ -54,7 +55,9 @@ struct wi_opts {
 	size_t nr_tasks;
 	struct wi_open_opts open;
 	struct wi_time_range time;
+	const char *time_text; /* as given; NULL: not */
 	bool quiet_unknown;
+	bool wants_tags; /* texts in the trace that name tags are looked for (doc/batch.md) */
 	/* what to look at */
 	uint64_t *cpus; /* NULL: all */
 	uint32_t cpu_words;

@@ -273,6 +273,7 @@ static error_t input_key(int key, char *arg, struct argp_state *state)
 		o->open.buffer = arg;
 		break;
 	case KEY_TIME:
+		o->time_text = arg;
 		ok = wi_time_range_parse(arg, &o->time, &err);
 		break;
 	case KEY_QUIET_CPUS:

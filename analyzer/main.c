@@ -32,6 +32,7 @@ static const struct command commands[] = {
 	{ "trend", "a metric of an archive over days, kernels or any tag", wi_cmd_trend, false },
 	{ "topology", "what wakeif believes about the machine, and capturing it", wi_cmd_topology, false },
 	{ "events", "the normalised events of a trace", wi_cmd_events, false },
+	{ "batch", "folders of traces into one database, in parallel and resumable", wi_cmd_batch, false },
 	{ "record", "record a trace that holds all that wakeif needs (runs trace-cmd)", wi_cmd_record, false },
 	{ "record-exec", "helper of record: writes the markers, then runs the command", wi_cmd_record_exec, true },
 };

@@ -13,6 +13,7 @@
 
 #define BATCH 1024
 #define MARKER_SEARCH 200000 /* events; markers are written before the workload */
+#define TAG_SEARCH 10000      /* events behind a complete set of markers; tags are written with them */
 #define SCHED_EVENTS                                                                                                   \
 	(WI_EV_BIT(SCHED_SWITCH) | WI_EV_BIT(SCHED_WAKING) | WI_EV_BIT(SCHED_WAKEUP) | WI_EV_BIT(SCHED_WAKEUP_NEW) |   \
 	 WI_EV_BIT(SCHED_MIGRATE_TASK))
@@ -24,29 +25,69 @@ static bool is_chunk(const struct wi_event *ev)
 }
 
 struct marker_search {
+	struct wi_session *s;
 	struct wi_marker_set *set;
 	uint64_t since_last; /* events without a chunk */
 };
+
+#define TAG_PREFIX "wakeif-tag "
+#define TAG_PREFIX_WITHIN 128u /* bytes: what text forms of traces put in front of a marker */
+#define TAG_TEXTS_MAX (64u << 10)
+
+/* "wakeif-tag KEY=VALUE": kept as it is, up to the line's end. */
+static bool keep_tag(struct wi_session *s, const struct wi_event *ev, struct wi_err *err)
+{
+	size_t prefix = strlen(TAG_PREFIX), within = TAG_PREFIX_WITHIN, len;
+	const char *at, *end;
+
+	if (ev->type != WI_EV_MARKER || !ev->marker.text)
+		return true;
+	at = memmem(ev->marker.text, ev->marker.len < within ? ev->marker.len : within, TAG_PREFIX, prefix);
+	if (!at)
+		return true;
+	at += prefix;
+	len = ev->marker.len - (size_t)(at - ev->marker.text);
+	end = memchr(at, '\n', len);
+	len = end ? (size_t)(end - at) : len;
+	len = strnlen(at, len);
+	if (s->tags.nr + len + 1 > TAG_TEXTS_MAX)
+		return wi_err_at(err, WI_EREFUSED, s->o->path, WI_NO_OFFSET, "its tags take more than %u bytes",
+				 TAG_TEXTS_MAX);
+	char *more = realloc(s->tags.text, s->tags.nr + len + 1);
+
+	if (!more)
+		return wi_err_nomem(err);
+	s->tags.text = more;
+	memcpy(more + s->tags.nr, at, len);
+	more[s->tags.nr + len] = '\0';
+	s->tags.nr += len + 1;
+	return true;
+}
 
 /* Events from the start on, until a set of markers is complete, or MARKER_SEARCH events have brought no chunk. */
 static bool look_for_markers(void *ctx, const struct wi_event *ev, int nr, bool *more, struct wi_err *err)
 {
 	struct marker_search *m = ctx;
 
+	bool tags = m->s->o->wants_tags;
+
 	for (int i = 0; i < nr; i++, m->since_last++) {
+		if (tags && !keep_tag(m->s, &ev[i], err))
+			return false;
 		if (!is_chunk(&ev[i]))
 			continue;
 		m->since_last = 0;
 		if (!wi_markers_add(m->set, ev[i].marker.text, ev[i].marker.len, err))
 			return false;
 	}
-	*more = m->since_last < MARKER_SEARCH && wi_markers_status(m->set).state != WI_MARKERS_COMPLETE;
+	*more = wi_markers_status(m->set).state != WI_MARKERS_COMPLETE ? m->since_last < MARKER_SEARCH :
+									 tags && m->since_last < TAG_SEARCH;
 	return true;
 }
 
 static bool survey(struct wi_session *s, struct wi_marker_set *set, struct wi_err *err)
 {
-	struct marker_search search = { .set = set };
+	struct marker_search search = { .s = s, .set = set };
 	const struct wi_survey_guest guest = { .ctx = &search, .look = look_for_markers };
 
 	return wi_survey_with(s->src, &guest, &s->survey, err);
@@ -379,5 +420,6 @@ void wi_session_close(struct wi_session *s)
 	wi_source_close(s->src);
 	wi_names_free(s->names);
 	free(s->filter_cpus);
+	free(s->tags.text);
 	memset(s, 0, sizeof(*s));
 }

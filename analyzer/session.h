@@ -35,6 +35,10 @@ struct wi_session {
 		uint64_t seen_ns;	  /* of the last record so far; 0: none */
 		uint64_t from_ns, to_ns; /* the longest time without a record of any CPU */
 	} silence;
+	struct {
+		char *text; /* nr bytes: texts of the trace that name tags, each with a NUL; NULL: none */
+		size_t nr;
+	} tags; /* with o->wants_tags */
 	char filter[256]; /* in words; "" none */
 	char note[512];	  /* for the report; "" nothing */
 };

@@ -52,6 +52,21 @@ char *wi_side_file(const char *trace, const char *const *suffixes)
 	return NULL;
 }
 
+char *wi_side_topology(const char *trace)
+{
+	static const char *const suffixes[] = { ".topology.tar.gz", ".topology.txt", ".topology.xml", ".topology",
+						NULL };
+
+	return wi_side_file(trace, suffixes);
+}
+
+char *wi_side_tasks(const char *trace)
+{
+	static const char *const suffixes[] = { ".tasks", NULL };
+
+	return wi_side_file(trace, suffixes);
+}
+
 /* Topology, tasks and kernel of a file tree. */
 static bool take_tree(struct wi_machine *m, const struct wi_filetree *tree, const char *name, bool topology,
 		      struct wi_err *err)
@@ -129,9 +144,7 @@ static bool assume_machine(struct wi_machine *m, const struct wi_opts *o, uint32
 static bool find_topology(struct wi_machine *m, const struct wi_opts *o, const struct wi_filetree *markers,
 			  uint32_t nr_cpus, uint32_t shown, struct wi_err *err)
 {
-	static const char *const suffixes[] = { ".topology.tar.gz", ".topology.txt", ".topology.xml", ".topology",
-						NULL };
-	char *side = o->topology ? NULL : wi_side_file(o->path, suffixes);
+	char *side = o->topology ? NULL : wi_side_topology(o->path);
 	bool ok = true;
 
 	if (markers)
@@ -146,8 +159,7 @@ static bool find_topology(struct wi_machine *m, const struct wi_opts *o, const s
 
 static bool find_tasks(struct wi_machine *m, const struct wi_opts *o, struct wi_err *err)
 {
-	static const char *const suffixes[] = { ".tasks", NULL };
-	char *side = wi_side_file(o->path, suffixes);
+	char *side = wi_side_tasks(o->path);
 	bool ok = !side || wi_tasks_add_file(&m->tasks, side, err);
 
 	for (size_t i = 0; ok && i < o->nr_tasks; i++)

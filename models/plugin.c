@@ -20,8 +20,15 @@ static size_t append(char *line, size_t at, size_t size, const char *text)
 	return at;
 }
 
-/* Ends the program; only async-signal-safe calls, and the line goes out in one piece. */
-static void blame(const char *did, const char *how)
+static bool by_signal;
+
+void wi_plugin_die_by_signal(void)
+{
+	by_signal = true;
+}
+
+/* Ends the program, by sig if asked to; only async-signal-safe calls, and the line goes out in one piece. */
+static void blame(const char *did, const char *how, int sig)
 {
 	char line[1024];
 	size_t n = 0, room = sizeof(line) - 64; /* for the end, behind a path that is too long */
@@ -34,6 +41,10 @@ static void blame(const char *did, const char *how)
 	line[n - 1] = '\n';
 	ssize_t written = write(STDERR_FILENO, line, n);
 	(void)written; /* nothing more can be done */
+	if (by_signal && sig) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
 	_exit(WI_EIO);
 }
 
@@ -47,14 +58,15 @@ static void crashed(int sig)
 	blame(" crashed in ", sig == SIGABRT  ? ": it called abort()\n"
 			      : sig == SIGFPE ? ": arithmetic error\n"
 			      : sig == SIGILL ? ": illegal instruction\n"
-					      : ": bad memory access\n");
+					      : ": bad memory access\n",
+	      sig);
 }
 
 /* A plug-in that calls exit() must not look like a run that went well. */
 static void ended(void)
 {
 	if (running_name)
-		blame(" ended the program in ", "\n");
+		blame(" ended the program in ", "\n", 0);
 }
 
 /* On a stack of its own, since a crash may be that there is no more stack. */

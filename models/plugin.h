@@ -12,6 +12,8 @@
 /* The object's `wakeif_model`, checked (wi_model_ops_check). NULL: err set (WI_EREFUSED). *handle: for wi_plugin_close(). */
 const struct wakeif_model_ops *wi_plugin_open(const char *path, void **handle, struct wi_err *err);
 void wi_plugin_close(void *handle);
+/* From now on a crash in a plug-in is named and then ends the process by its signal, not by an exit status. */
+void wi_plugin_die_by_signal(void);
 
 /*
  * Around every call into a plug-in: if it crashes in between (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT), the program

@@ -358,6 +358,8 @@ static void *open_dump(int fd, uint64_t file_bytes, const char *path, const stru
 	if (collect(r, fd, tar, err) && find_layout(r, err) && read_facts(r, err) && read_formats(r, err) &&
 	    fill_info(r, info, tar, err) && open_streams(r, opts, info, err))
 		return r;
+	if (tar && opts->no_trace && !r->files.nr_cpus && err->code == WI_EREFUSED)
+		*opts->no_trace = true; /* any other archive */
 	info->damage = NULL;
 	info->nr_damage = 0;
 	close_dump(r);

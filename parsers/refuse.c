@@ -102,6 +102,18 @@ static bool is_ctf(const uint8_t *head, size_t len, struct wi_err *err, const ch
 	return false;
 }
 
+static bool is_perf(const uint8_t *head, size_t len)
+{
+	return len >= 8 && (!memcmp(head, "PERFILE2", 8) || !memcmp(head, "2ELIFREP", 8) || !memcmp(head, "PERFFILE", 8));
+}
+
+bool wi_refuse_foreign(const uint8_t *head, size_t len)
+{
+	struct wi_err unused = { 0 };
+
+	return is_perf(head, len) || is_ctf(head, len, &unused, "");
+}
+
 static void describe_bytes(char *out, size_t size, const uint8_t *head, size_t len)
 {
 	size_t n = 0;
@@ -117,7 +129,7 @@ bool wi_refuse(const char *path, const uint8_t *head, size_t len, uint64_t bytes
 
 	if (!bytes || !len)
 		return wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET, "not a trace: the file is empty");
-	if (len >= 8 && (!memcmp(head, "PERFILE2", 8) || !memcmp(head, "2ELIFREP", 8) || !memcmp(head, "PERFFILE", 8)))
+	if (is_perf(head, len))
 		return refuse_perf(path, wrapper, err);
 	if (is_ctf(head, len, err, path))
 		return false;

@@ -13,4 +13,7 @@
 bool wi_refuse(const char *path, const uint8_t *head, size_t len, uint64_t bytes, const char *wrapper,
 	       struct wi_err *err);
 
+/* A trace of another tool (perf.data, CTF): refused with advice, but a trace. */
+bool wi_refuse_foreign(const uint8_t *head, size_t len);
+
 #endif

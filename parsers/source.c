@@ -58,6 +58,36 @@ static const struct wi_parser_ops *probe(const uint8_t *head, size_t len, uint64
 	return best;
 }
 
+enum wi_probe wi_source_probe(const uint8_t *head, size_t len, uint64_t file_bytes)
+{
+	if (*wi_spool_wrapper(head, len))
+		return WI_PROBE_WRAPPED;
+	if (probe(head, len, file_bytes))
+		return WI_PROBE_TRACE;
+	return wi_refuse_foreign(head, len) ? WI_PROBE_FOREIGN : WI_PROBE_NO;
+}
+
+bool wi_source_probe_dir(const char *path)
+{
+	static const char *const below[] = { "header_page", "formats/header_page", "events/header_page" };
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool is = false;
+
+	for (size_t i = 0; dir >= 0 && !is && i < sizeof(below) / sizeof(*below); i++)
+		is = !faccessat(dir, below[i], F_OK, 0);
+	if (dir >= 0)
+		close(dir);
+	return is;
+}
+
+/* Refuses a file that no parser takes. */
+static bool refuse(const struct opening *o, const uint8_t *head, size_t len, uint64_t bytes, struct wi_err *err)
+{
+	if (o->opts->no_trace && !wi_refuse_foreign(head, len))
+		*o->opts->no_trace = true;
+	return wi_refuse(o->src->path, head, len, bytes, o->wrapper, err);
+}
+
 static bool open_fd(struct opening *o, struct wi_err *err)
 {
 	struct wi_source *src = o->src;
@@ -103,7 +133,7 @@ static bool may_be_trace(void *ctx, int fd, struct wi_err *err)
 	uint8_t *head = malloc(HEAD_BYTES);
 	ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : -1;
 	bool ok = n < 0 || probe(head, (size_t)n, (uint64_t)n) ||
-		  wi_refuse(o->src->path, head, (size_t)n, (uint64_t)n, o->wrapper, err);
+		  refuse(o, head, (size_t)n, (uint64_t)n, err);
 
 	free(head);
 	return ok;
@@ -179,7 +209,7 @@ static bool choose_ops(struct opening *o, struct wi_err *err)
 
 	src->ops = S_ISDIR(o->st.st_mode) ? &wi_rawdump_ops : probe(o->head, o->head_len, o->bytes);
 	if (!src->ops)
-		return wi_refuse(src->path, o->head, o->head_len, o->bytes, o->wrapper, err);
+		return refuse(o, o->head, o->head_len, o->bytes, err);
 	if (src->ops != &wi_tracedat_ops && o->opts->reader == WI_READER_LIBTRACECMD)
 		return wi_err_at(err, WI_EUSAGE, src->path, WI_NO_OFFSET,
 				 "--reader=libtracecmd reads only trace.dat files: this is %s", src->ops->name);

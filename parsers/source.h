@@ -25,6 +25,7 @@ struct wi_open_opts {
 	/* progress: bytes read of total; NULL: none. Called at most a few times per MiB. */
 	void (*progress)(void *ctx, uint64_t done, uint64_t total);
 	void *progress_ctx;
+	bool *no_trace; /* set when the file is refused because it holds no trace of any kind; NULL: not asked */
 };
 
 /* What a file says of one CPU's ring buffer. */
@@ -104,6 +105,17 @@ extern const struct wi_parser_ops wi_tracedat_ops;    /* trace.dat v6, v7: own r
 extern const struct wi_parser_ops wi_tracecmdlib_ops; /* the same through libtracecmd; chosen by opts->reader, never by probe */
 extern const struct wi_parser_ops wi_text_ops;	      /* every text form */
 extern const struct wi_parser_ops wi_rawdump_ops;     /* directory or tar of per-CPU ring-buffer dumps + formats/ */
+
+/*
+ * What a file is by its beginning (the more of it the better, 64 KiB are enough), without opening it. WRAPPED: a
+ * compressed file, to be opened for the answer. FOREIGN: a trace of a kind that is refused with advice.
+ */
+enum wi_probe { WI_PROBE_NO, WI_PROBE_TRACE, WI_PROBE_WRAPPED, WI_PROBE_FOREIGN };
+enum wi_probe wi_source_probe(const uint8_t *head, size_t len, uint64_t file_bytes);
+#define WI_PROBE_BYTES (64u << 10)
+
+/* Is this directory as a whole a raw dump: does it hold header_page, in itself or in formats/ or events/? */
+bool wi_source_probe_dir(const char *path);
 
 /*
  * Opens a file, "-" (standard input) or a directory of raw dumps. Compressed files and pipes are spooled to an unlinked
