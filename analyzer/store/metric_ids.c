@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rows of table metric in memory: by path for writing, by row for reading. They grow with the number of paths. */
+/*
+ * The rows of table metric in memory: by path for writing, by row for reading. A writer keeps no more than MAX_KEPT of
+ * them: with full detail every trace brings names of its own tasks, and a writer's memory must not grow with traces.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/store/catalog.h"
 #include "analyzer/store/db.h"
+
+#define MAX_KEPT 65536u
 
 struct entry {
 	char *path;
@@ -17,6 +22,7 @@ struct wi_metric_ids {
 	struct entry *by_id;   /* sorted; shares the paths. nr_by_id < nr: to be made anew */
 	size_t nr_by_id;
 	const char **sorted;
+	bool complete; /* all rows are here */
 };
 
 static size_t place(const struct wi_metric_ids *m, const char *path)
@@ -77,16 +83,22 @@ void wi_db_forget_metrics(struct wi_store *store)
 	store->metrics = NULL;
 }
 
+static bool ready(struct wi_store *store, struct wi_err *err)
+{
+	if (!store->metrics)
+		store->metrics = calloc(1, sizeof(*store->metrics));
+	return (store->metrics && grow(store->metrics)) || wi_err_nomem(err);
+}
+
 static bool load(struct wi_store *store, struct wi_err *err)
 {
 	sqlite3_stmt *s = NULL;
 	int rc, row;
 
-	if (store->metrics)
+	if (!ready(store, err))
+		return false;
+	if (store->metrics->complete)
 		return true;
-	store->metrics = calloc(1, sizeof(*store->metrics));
-	if (!store->metrics || !grow(store->metrics))
-		return wi_err_nomem(err);
 	rc = sqlite3_prepare_v2(store->db, "SELECT id, path FROM metric", -1, &s, NULL);
 	if (rc != SQLITE_OK)
 		return wi_db_error(store, rc, "cannot be read", err);
@@ -102,6 +114,7 @@ static bool load(struct wi_store *store, struct wi_err *err)
 		}
 	}
 	sqlite3_finalize(s);
+	store->metrics->complete = !row;
 	return !row;
 }
 
@@ -122,7 +135,6 @@ static int64_t add(struct wi_store *store, const char *path, struct wi_err *err)
 	return sqlite3_last_insert_rowid(store->db);
 }
 
-/* One that another process added since they were loaded. */
 static int64_t look(struct wi_store *store, const char *path, struct wi_err *err)
 {
 	sqlite3_stmt *s = wi_db_statement(store, WI_SQL_FIND_METRIC, err);
@@ -139,12 +151,15 @@ static int64_t look(struct wi_store *store, const char *path, struct wi_err *err
 
 int64_t wi_db_metric(struct wi_store *store, const char *path, bool make, struct wi_err *err)
 {
-	if (!load(store, err))
+	if (make && store->metrics && store->metrics->nr >= MAX_KEPT)
+		wi_db_forget_metrics(store);
+	if (!ready(store, err))
 		return 0;
 	const struct entry *e = &store->metrics->by_path[place(store->metrics, path)];
 
 	if (e->path)
 		return e->id;
+	/* Not met so far, or added by another process. */
 	int64_t id = look(store, path, err);
 
 	if (!id && make && !err->code)

@@ -62,7 +62,8 @@ size_t wi_run_values(const struct wi_run *run, const char *key, const char **out
  */
 size_t wi_runs_twice(const struct wi_runs *runs);
 
-/* Sorted texts, which are the store's: they live until it is closed or a transaction is rolled back. */
+/* Sorted texts, which are the store's: they live until it is closed, a bundle is put or a
+ * transaction is rolled back. */
 struct wi_texts {
 	const char **text;
 	size_t nr;

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/store/bundle_priv.h"
 #include "analyzer/store/db.h"
 #include "analyzer/store/schema.h"
 #include "analyzer/store/select.h"
@@ -403,6 +404,44 @@ static void file_cache(void **state)
 	store_close(store);
 }
 
+/* With full detail the names of figures are many, and a writer keeps some of them only. */
+static void more_names_than_are_kept(void **state)
+{
+	struct wi_store *store = store_open(file("n"), WI_STORE_CREATE);
+	struct wi_err err = { 0 };
+	struct wi_texts paths;
+	struct wi_runs runs;
+
+	(void)state;
+	assert_true(wi_store_begin(store, &err));
+	for (uint32_t n = 0; n < 80; n++) {
+		struct wi_bundle b;
+
+		store_plain(&b, n, "x", "{}", "shared", n);
+		for (uint32_t i = 0; i < 1000; i++) {
+			char path[32];
+			int nr = snprintf(path, sizeof(path), "t[%u].%u", n, i);
+			struct wi_metric_value v = { .path = wi_bundle_copy(&b, path, (size_t)nr), .integer = n + i };
+
+			assert_true(wi_bundle_put_metric(&b, &v, &err));
+		}
+		assert_true(wi_store_put(store, &b, WI_PUT_MERGE, &err));
+		wi_bundle_fini(&b);
+	}
+	assert_true(wi_store_commit(store, &err));
+	store_close(store);
+	assert_int_equal(count(file("n"), "SELECT count(*) FROM metric"), 80001);
+	assert_int_equal(count(file("n"), "SELECT count(*) FROM value"), 80080);
+	assert_int_equal(count(file("n"), "SELECT value FROM metric_value WHERE path = 't[79].999'"), 79 + 999);
+	assert_int_equal(count(file("n"), "SELECT value FROM metric_value WHERE path = 't[3].7'"), 10);
+	store = store_open(file("n"), WI_STORE_READ);
+	assert_true(wi_select_runs(store, NULL, &runs, &err) && wi_select_metrics(store, &runs, NULL, &paths, &err));
+	assert_int_equal(paths.nr, 80001);
+	wi_texts_fini(&paths);
+	wi_runs_fini(&runs);
+	store_close(store);
+}
+
 static void transactions(void **state)
 {
 	struct wi_store *store = store_open(file("x"), WI_STORE_CREATE);
@@ -759,6 +798,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(paths_and_tags, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(tags_of_markers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(file_cache, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(more_names_than_are_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(transactions, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(two_writers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(readers_see_one_state, set_up, tear_down),
