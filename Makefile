@@ -93,6 +93,12 @@ $(SIM_BIN): $(O)/tests/%: $(O)/obj/tests/sim/%.o $(SIM_HELP) $(O)/libwakeif.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
+# Statistics by themselves: one program a file.
+STATS_BIN := $(patsubst tests/stats/%.c,$(O)/tests/%,$(wildcard tests/stats/*.c))
+$(STATS_BIN): $(O)/tests/%: $(O)/obj/tests/stats/%.o $(O)/libwakeif.a
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+
 # Fuzz targets: with clang they are libFuzzer programs (make fuzz); tests/fuzz/replay.c gives each a main that replays a corpus.
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(O)/tests/%,$(FUZZ_SRC))
 $(O)/tests/fuzz_%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/obj/tests/fuzz/replay.o $(O)/libwakeif.a
@@ -110,7 +116,7 @@ $(O)/tests/peer_%: $(O)/obj/tests/bench/peer_%.o $(O)/libwakeif.a
 
 .PHONY: programs tests-built bench-built
 programs: $(O)/wakeif
-tests-built: $(O)/wakeif $(TEST_BIN) $(GEN_BIN) $(FUZZ_BIN) $(SIM_BIN)
+tests-built: $(O)/wakeif $(TEST_BIN) $(GEN_BIN) $(FUZZ_BIN) $(SIM_BIN) $(STATS_BIN)
 	@rm -f $(filter-out $(TEST_BIN) $(FUZZ_BIN),$(wildcard $(O)/tests/test_* $(O)/tests/fuzz_*)) # of sources that are gone
 bench-built: $(O)/wakeif $(GEN_BIN) $(BENCH_BIN)
 
@@ -184,6 +190,12 @@ schema:
 	@$(MAKE) $(SUBMAKE) $(O)/tests/gen_archive
 	@$(O)/tests/gen_archive --schema > $(O)/schema.md && cp $(O)/schema.md doc/schema.md
 
+# How often intervals of 95 % hold the truth, on made-up data: the tables of doc/statistics.md.
+.PHONY: coverage-stats
+coverage-stats:
+	@$(MAKE) $(SUBMAKE) $(O)/tests/coverage
+	@$(O)/tests/coverage
+
 install: all
 	$(INSTALL) -D -m 755 $(O)/wakeif $(DESTDIR)$(bindir)/wakeif
 	$(INSTALL) -D -m 644 models/wakeif_model.h $(DESTDIR)$(includedir)/wakeif/wakeif_model.h
@@ -195,4 +207,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(patsubst %.o,%.d,$(call obj,$(LIB_SRC) $(CMD_SRC) $(wildcard tests/unit/*.c) $(GEN_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(wildcard tests/sim/*.c)) $(O)/obj/tests/fuzz/replay.o)
+-include $(patsubst %.o,%.d,$(call obj,$(LIB_SRC) $(CMD_SRC) $(wildcard tests/unit/*.c) $(GEN_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(wildcard tests/sim/*.c tests/stats/*.c)) $(O)/obj/tests/fuzz/replay.o)

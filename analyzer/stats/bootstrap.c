@@ -25,6 +25,17 @@ const char *wi_interval_state_text(enum wi_interval_state state)
 	return text[state];
 }
 
+bool wi_resamples_check(uint32_t resamples, double level, struct wi_err *err)
+{
+	if (resamples < WI_RESAMPLES_MIN || resamples > WI_RESAMPLES_MAX)
+		return wi_err_set(err, WI_EUSAGE, "%u resamples: not from %u to %u", resamples, WI_RESAMPLES_MIN,
+				  WI_RESAMPLES_MAX);
+	if (!(level >= WI_LEVEL_MIN && level <= WI_LEVEL_MAX))
+		return wi_err_set(err, WI_EUSAGE, "level %g of the intervals: not from %g to %g", level, WI_LEVEL_MIN,
+				  WI_LEVEL_MAX);
+	return true;
+}
+
 /* Sorted, less the mean, in units of a power of 2: lengths that no square of which overflows, and no bit is lost. */
 static double *deviations(const struct wi_sample *s, double mean, double *unit)
 {
@@ -81,9 +92,10 @@ bool wi_resample(const struct wi_sample *s, uint32_t nr, uint64_t seed, uint64_t
 	bool ok = false;
 
 	*out = (struct wi_resamples){ .of = wi_describe(s) };
-	if (s->n > UINT32_MAX || nr < WI_RESAMPLES_MIN || nr > WI_RESAMPLES_MAX)
-		return wi_err_set(err, WI_EUSAGE, "%u resamples of %zu values: not from %u to %u, or too many values",
-				  nr, s->n, WI_RESAMPLES_MIN, WI_RESAMPLES_MAX);
+	if (s->n > UINT32_MAX)
+		return wi_err_set(err, WI_EUSAGE, "too many values to resample: %zu", s->n);
+	if (!wi_resamples_check(nr, WI_LEVEL, err))
+		return false;
 	if (s->n < WI_BOOT_MIN_N)
 		return true;
 	v = deviations(s, out->of.mean, &out->unit);

@@ -24,6 +24,7 @@
 #define WI_RESAMPLES 10000 /* unless asked for another number */
 #define WI_RESAMPLES_MIN 1000
 #define WI_RESAMPLES_MAX 10000000
+#define WI_LEVEL 0.95
 #define WI_LEVEL_MIN 0.5
 #define WI_LEVEL_MAX 0.999
 #define WI_BOOT_MIN_N 3 /* values in each group below which an interval is unknown */
@@ -35,7 +36,9 @@
 	X(FEW, "too few values")                                                                                       \
 	X(NO_SPREAD, "too few values, all equal")                                                                      \
 	X(UNBOUNDED, "not bounded by these values")                                                                    \
-	X(NO_BASE, "means are not above 0")                                                                            \
+	X(NO_BASE, "no baseline above 0")                                                                              \
+	X(FEW_RUNS, "too few runs")                                                                                    \
+	X(OTHER_BASIS, "one run against several")                                                                      \
 	X(FEW_COUNTS, "too few wakeups for this quantile")
 
 enum wi_interval_state {
@@ -50,6 +53,9 @@ struct wi_interval {
 	double low, high; /* NAN, NAN unless known */
 	enum wi_interval_state state;
 };
+
+/* false: the number of resamples or the level is out of range (WI_EUSAGE). */
+bool wi_resamples_check(uint32_t resamples, double level, struct wi_err *err);
 
 /* Of a group: how far the mean of each resample is from the group's, and its own squared standard error. */
 struct wi_resamples {

@@ -14,16 +14,10 @@ static bool check_options(struct wi_compare_options *o, struct wi_err *err)
 	if (!o->resamples)
 		o->resamples = WI_RESAMPLES;
 	if (o->level == 0)
-		o->level = 0.95;
+		o->level = WI_LEVEL;
 	if (!o->nr_groups || o->baseline >= o->nr_groups)
 		return wi_err_set(err, WI_EUSAGE, "no baseline among %zu groups", o->nr_groups);
-	if (o->resamples < WI_RESAMPLES_MIN || o->resamples > WI_RESAMPLES_MAX)
-		return wi_err_set(err, WI_EUSAGE, "%u resamples: not from %u to %u", o->resamples, WI_RESAMPLES_MIN,
-				  WI_RESAMPLES_MAX);
-	if (!(o->level >= WI_LEVEL_MIN && o->level <= WI_LEVEL_MAX))
-		return wi_err_set(err, WI_EUSAGE, "level %g of the intervals: not from %g to %g", o->level,
-				  WI_LEVEL_MIN, WI_LEVEL_MAX);
-	return true;
+	return wi_resamples_check(o->resamples, o->level, err);
 }
 
 static bool check_values(const struct wi_compare_metric *m, size_t nr_groups, struct wi_err *err)

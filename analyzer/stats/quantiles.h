@@ -3,11 +3,13 @@
  * Latency histograms of groups, quantile by quantile, with intervals.
  *
  * A group of several runs: runs are resampled with replacement (cluster bootstrap), since the wakeups of one run
- * resemble each other; 5 runs at least. A group of one run: the order statistics of its wakeups, which tell what this
- * run's wakeups tell and nothing of the next run's. A group of 2 to 4 runs: values, but no intervals.
- * No interval reaches beyond what the counts can tell: the rank that bounds it has to exist among the wakeups (p99.99
- * takes about 37,000), else it is unknown. Ends are the outer edges of the histogram's buckets, so the width of a
- * bucket never makes an interval too short.
+ * resemble each other; WI_CLUSTER_MIN_RUNS at least. The percentile intervals are widened for the few runs
+ * (Hesterberg's expanded percentiles): with 5 runs their tails are 0.1 % instead of 2.5 %, and with 4 they would be
+ * less than the chance of drawing one run four times, so that no resample could tell. A group of one run: the order
+ * statistics of its wakeups, which tell what these wakeups tell and nothing of the next run's. A group of 2 to 4 runs:
+ * values, but no intervals. No interval reaches beyond what the counts can tell: the rank that bounds it has to exist
+ * among the wakeups (p99.99 takes about 37,000), else it is unknown. Ends are the outer edges of the histogram's
+ * buckets, so the width of a bucket never makes an interval too short.
  */
 #ifndef WI_STATS_QUANTILES_H
 #define WI_STATS_QUANTILES_H
@@ -35,6 +37,8 @@ enum wi_quantile {
 const char *wi_quantile_name(enum wi_quantile q);
 double wi_quantile_of(enum wi_quantile q); /* 0.5 ... */
 
+#define WI_CLUSTER_MIN_RUNS 5
+
 struct wi_hist_group {
 	const struct wi_hist *const *run; /* lent; empty histograms are left out and counted */
 	size_t nr_runs;
@@ -48,7 +52,7 @@ struct wi_quantile_value {
 struct wi_quantile_against {
 	double diff_ns, ratio; /* to the baseline; ratio 0.05 = +5 %, NAN if the baseline is 0 */
 	struct wi_interval diff_in, ratio_in;
-	bool significant; /* diff_in is known and does not contain 0 */
+	bool significant; /* diff_in is known and does not contain 0; nor does ratio_in then */
 };
 
 struct wi_quantile_group {

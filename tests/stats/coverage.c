@@ -13,6 +13,7 @@
 #include "analyzer/base/random.h"
 #include "analyzer/stats/bootstrap.h"
 #include "analyzer/stats/hypothesis.h"
+#include "analyzer/stats/quantiles.h"
 #include "analyzer/stats/select.h"
 #include "analyzer/stats/special.h"
 
@@ -155,6 +156,95 @@ static void print_row(const struct law *law, size_t na, size_t nb, double scale,
 	       100 - 100.0 * t->known[BOOTSTRAP] / trials, 100 - 100.0 * t->known[RATIO] / trials);
 }
 
+/* Histograms of runs whose own medians scatter, cv 0.2: their wakeups together are lognormal too. */
+#define MAX_RUNS 30
+#define WITHIN 1.0
+#define BETWEEN 0.2
+#define FLOOR_NS 10000.0
+
+struct quantile_tally {
+	unsigned known[3], hit[3]; /* value, difference, ratio */
+};
+
+static void make_runs(struct wi_random *r, struct wi_hist *h, size_t nr_runs, int wakeups, double scale)
+{
+	for (size_t k = 0; k < nr_runs; k++) {
+		double own = nr_runs > 1 ? exp(BETWEEN * wi_random_normal(r)) : 1;
+		h[k] = (struct wi_hist){ 0 };
+		for (int i = 0; i < wakeups; i++)
+			if (!wi_hist_add(&h[k], (uint64_t)(FLOOR_NS * scale * own * exp(WITHIN * wi_random_normal(r)))))
+				exit(1);
+	}
+}
+
+static void count_quantile(struct quantile_tally *t, int which, struct wi_interval in, double truth)
+{
+	if (in.state != WI_INTERVAL_KNOWN)
+		return;
+	t->known[which]++;
+	t->hit[which] += in.low <= truth && truth <= in.high;
+}
+
+static void quantile_trial(struct wi_random *r, size_t nr_runs, int wakeups, double scale, uint32_t nr,
+			   struct quantile_tally tally[WI_NR_QUANTILES])
+{
+	struct wi_hist h[2][MAX_RUNS];
+	const struct wi_hist *run[2][MAX_RUNS];
+	struct wi_err err = { 0 };
+	double sigma = nr_runs > 1 ? sqrt(WITHIN * WITHIN + BETWEEN * BETWEEN) : WITHIN;
+
+	for (int g = 0; g < 2; g++) {
+		make_runs(r, h[g], nr_runs, wakeups, g ? scale : 1);
+		for (size_t k = 0; k < nr_runs; k++)
+			run[g][k] = &h[g][k];
+	}
+	struct wi_quantile_table *t = wi_quantiles((struct wi_hist_group[]){ { run[0], nr_runs }, { run[1], nr_runs } },
+						   2, 0, nr, wi_random_u64(r), 0, &err);
+	if (!t) {
+		fprintf(stderr, "coverage: %s\n", err.msg);
+		exit(1);
+	}
+	for (int q = 0; q < WI_NR_QUANTILES; q++) {
+		double truth = FLOOR_NS * exp(sigma * wi_normal_quantile(wi_quantile_of(q)));
+		count_quantile(&tally[q], 0, t->group[0].value[q].in, truth);
+		count_quantile(&tally[q], 1, t->group[1].against[q].diff_in, truth * (scale - 1));
+		count_quantile(&tally[q], 2, t->group[1].against[q].ratio_in, scale - 1);
+	}
+	wi_quantile_table_free(t);
+	for (size_t k = 0; k < nr_runs; k++) {
+		wi_hist_fini(&h[0][k]);
+		wi_hist_fini(&h[1][k]);
+	}
+}
+
+static void quantiles(unsigned trials, uint32_t nr)
+{
+	static const struct {
+		size_t runs;
+		int wakeups;
+	} rows[] = { { 1, 20 }, { 1, 200 }, { 1, 5000 }, { 5, 200 }, { 10, 200 }, { 30, 200 } };
+
+	printf("\n| runs | wakeups a run | quantile | value | difference | ratio | unknown "
+	       "|\n|--:|--:|---|--:|--:|--:|--:|\n");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct quantile_tally tally[WI_NR_QUANTILES] = { 0 };
+		struct wi_random r;
+		wi_random_seed(&r, 2, i);
+		for (unsigned n = 0; n < trials; n++)
+			quantile_trial(&r, rows[i].runs, rows[i].wakeups, 1.3, nr, tally);
+		for (int q = 0; q < WI_NR_QUANTILES; q++) {
+			if (!tally[q].known[0])
+				continue;
+			printf("| %zu | %d | %s |", rows[i].runs, rows[i].wakeups,
+			       wi_quantile_name((enum wi_quantile)q));
+			for (int k = 0; k < 3; k++)
+				printf(" %.1f |", 100.0 * tally[q].hit[k] / tally[q].known[k]);
+			printf(" %.1f |\n", 100 - 100.0 * tally[q].known[1] / trials);
+		}
+		fflush(stdout);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const size_t sizes[][2] = { { 3, 3 },	 { 4, 4 },  { 5, 5 },  { 10, 10 }, { 30, 30 },
@@ -176,5 +266,6 @@ int main(int argc, char **argv)
 				print_row(&laws[i], sizes[k][0], sizes[k][1], scales[j], trials, &t);
 				fflush(stdout);
 			}
+	quantiles(trials / 4, nr);
 	return 0;
 }
