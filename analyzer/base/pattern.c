@@ -99,7 +99,7 @@ bool wi_pattern_compile(regex_t *re, const char *what, const char *text, struct 
 {
 	const char *why = excess(text);
 	char message[128];
-	int rc = why ? 0 : regcomp(re, text, REG_EXTENDED | REG_NOSUB);
+	int rc = why ? 0 : regcomp(re, text, REG_EXTENDED); /* with groups: batch --tag asks what they matched */
 
 	if (rc) {
 		regerror(rc, re, message, sizeof(message));
