@@ -30,6 +30,7 @@ int wi_cmd_simulate(int argc, char **argv);
 int wi_cmd_workload(int argc, char **argv);
 int wi_cmd_merge(int argc, char **argv);
 int wi_cmd_runs(int argc, char **argv);
+int wi_cmd_diff(int argc, char **argv);
 int wi_cmd_trend(int argc, char **argv);
 int wi_cmd_topology(int argc, char **argv);
 int wi_cmd_events(int argc, char **argv);

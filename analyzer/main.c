@@ -29,6 +29,7 @@ static const struct command commands[] = {
 	{ "workload", "what the tasks of a trace do, free of where they ran", wi_cmd_workload, false },
 	{ "merge", "archives made in parts become one", wi_cmd_merge, false },
 	{ "runs", "what an archive holds, and what went wrong", wi_cmd_runs, false },
+	{ "diff", "groups of an archive's runs, or traces, compared; gates for regressions", wi_cmd_diff, false },
 	{ "trend", "a metric of an archive over days, kernels or any tag", wi_cmd_trend, false },
 	{ "topology", "what wakeif believes about the machine, and capturing it", wi_cmd_topology, false },
 	{ "events", "the normalised events of a trace", wi_cmd_events, false },

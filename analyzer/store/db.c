@@ -17,7 +17,7 @@
 
 /* A database no larger than this is checked whole when it is opened; pages of larger ones are checked as they are read.
  */
-#define QUICK_CHECK_BYTES (4 << 20)
+#define QUICK_CHECK_BYTES (16 << 20)
 
 bool wi_db_error(struct wi_store *store, int rc, const char *doing, struct wi_err *err)
 {
