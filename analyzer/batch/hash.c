@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,23 @@
 static bool io_error(const char *path, const char *what, struct wi_err *err)
 {
 	return wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "%s: %s", what, strerror(errno));
+}
+
+#define WINDOW (16u << 20)
+
+/* A tenth faster than to read it all. A file that is cut meanwhile ends this process: only for workers. */
+static bool hash_mapped(int fd, uint64_t size, struct wi_sha256 *h)
+{
+	for (uint64_t at = 0; at < size; at += WINDOW) {
+		size_t len = size - at < WINDOW ? (size_t)(size - at) : WINDOW;
+		void *p = mmap(NULL, len, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, (off_t)at);
+
+		if (p == MAP_FAILED)
+			return false;
+		wi_sha256_update(h, p, len);
+		munmap(p, len);
+	}
+	return true;
 }
 
 static bool hash_fd(int fd, const char *path, struct wi_sha256 *h, uint64_t *bytes, struct wi_err *err)
@@ -131,6 +149,24 @@ static bool hash_folder(const char *path, bool whole, struct wi_sha256 *h, uint6
 	fts_close(fts);
 	free(copy);
 	return ok;
+}
+
+bool wi_hash_trace(const char *path, uint8_t out[WI_SHA256_BYTES], uint64_t *bytes, struct wi_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct wi_sha256 h;
+	struct stat st;
+	bool mapped = false;
+
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+		wi_sha256_init(&h);
+		mapped = hash_mapped(fd, (uint64_t)st.st_size, &h);
+		wi_sha256_final(&h, out);
+		*bytes = (uint64_t)st.st_size;
+	}
+	if (fd >= 0)
+		close(fd);
+	return mapped || wi_hash_path(path, out, bytes, err);
 }
 
 bool wi_hash_path(const char *path, uint8_t out[WI_SHA256_BYTES], uint64_t *bytes, struct wi_err *err)

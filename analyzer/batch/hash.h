@@ -12,6 +12,9 @@
 /* Hash and size of a file, as sha256sum tells it, or of a folder and all below it. */
 bool wi_hash_path(const char *path, uint8_t out[WI_SHA256_BYTES], uint64_t *bytes, struct wi_err *err);
 
+/* The same, faster, in a process that may be lost: it dies when the file is cut while it is read. */
+bool wi_hash_trace(const char *path, uint8_t out[WI_SHA256_BYTES], uint64_t *bytes, struct wi_err *err);
+
 /*
  * Which of nr shards (1 .. nr) a file is in: a hash of its size, its first and its last WI_SHARD_BYTES. Equal contents
  * are in the same shard wherever they lie, and no shard has to read what belongs to the others.

@@ -148,7 +148,7 @@ int wi_talk_work(void *ctx, int fd, int hear)
 
 	if (!t->hash)
 		return analyse(t, fd);
-	if (!wi_hash_path(t->found->path, sha256, &bytes, &err)) {
+	if (!wi_hash_trace(t->found->path, sha256, &bytes, &err)) {
 		say_text(fd, WI_SAID_NO_ROW, wi_err_reason(&err, t->found->path));
 		return (int)err.code;
 	}
