@@ -95,15 +95,25 @@ static const char *excess(const char *p)
 	return NULL;
 }
 
-bool wi_pattern_compile(regex_t *re, const char *what, const char *text, struct wi_err *err)
+static bool compile(regex_t *re, const char *what, const char *text, int flags, struct wi_err *err)
 {
 	const char *why = excess(text);
 	char message[128];
-	int rc = why ? 0 : regcomp(re, text, REG_EXTENDED); /* with groups: batch --tag asks what they matched */
+	int rc = why ? 0 : regcomp(re, text, REG_EXTENDED | flags);
 
 	if (rc) {
 		regerror(rc, re, message, sizeof(message));
 		why = message;
 	}
 	return !why || wi_err_set(err, WI_EUSAGE, "%s: %s: '%s'", what, why, text);
+}
+
+bool wi_pattern_compile(regex_t *re, const char *what, const char *text, struct wi_err *err)
+{
+	return compile(re, what, text, REG_NOSUB, err);
+}
+
+bool wi_pattern_compile_groups(regex_t *re, const char *what, const char *text, struct wi_err *err)
+{
+	return compile(re, what, text, 0, err);
 }

@@ -15,5 +15,7 @@
 
 /* Compiles text into re, which the caller frees with regfree(). false: err set (WI_EUSAGE), it begins with what. */
 bool wi_pattern_compile(regex_t *re, const char *what, const char *text, struct wi_err *err);
+/* The same for those who ask regexec() where the groups matched. */
+bool wi_pattern_compile_groups(regex_t *re, const char *what, const char *text, struct wi_err *err);
 
 #endif

@@ -85,8 +85,9 @@ static struct wi_file_id file_id(const struct wi_found *f)
 				    .ctime_ns = f->ctime_ns };
 }
 
-#define SETTLED_NS 2000000000ll /* a file that changed later than so long ago may change again within its time stamp   \
-				 */
+#define SETTLED_NS                                                                                                     \
+	2000000000ll /* a file that changed later than so long ago may change again within its time stamp              \
+		      */
 
 static bool cache_hash(struct pool *p, const struct slot *s, struct wi_err *err)
 {
@@ -110,14 +111,19 @@ static void tell_trace(struct pool *p, const struct slot *s, enum wi_run_status 
 		p->events->trace(p->events->ctx, s->found.path, status, what, why ? why : "");
 }
 
+static void empty(struct slot *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->worker.from = s->worker.errors = s->worker.to = -1;
+}
+
 static void clear(struct slot *s)
 {
 	wi_worker_fini(&s->worker);
 	free(s->found.path);
 	free(s->analysis);
 	wi_tag_set_fini(&s->tags);
-	memset(s, 0, sizeof(*s));
-	s->worker.from = s->worker.errors = s->worker.to = -1;
+	empty(s);
 }
 
 static bool start(struct pool *p, struct slot *s, bool hash, struct wi_err *err)
@@ -627,8 +633,8 @@ bool wi_batch_run(struct wi_store *store, struct wi_discover *d, const struct wi
 	p.poll = calloc(opts->jobs, 2 * sizeof(*p.poll));
 	if (!p.slot || !p.poll)
 		ok = wi_err_nomem(err);
-	for (size_t i = 0; ok && i < opts->jobs; i++)
-		clear(&p.slot[i]);
+	for (size_t i = 0; p.slot && i < opts->jobs; i++)
+		empty(&p.slot[i]);
 	while (ok && more && !(events->stop && events->stop(events->stop_ctx)))
 		ok = turn(&p, &more, err);
 	count->in_flight = p.slot ? busy(&p) : 0;

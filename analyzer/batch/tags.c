@@ -133,7 +133,7 @@ struct wi_tag_pattern *wi_tag_pattern_new(const char *text, struct wi_err *err)
 	}
 	if (!split_names(p, err))
 		goto failed;
-	if (!wi_pattern_compile(&p->re, "--tag", equals + 1, err))
+	if (!wi_pattern_compile_groups(&p->re, "--tag", equals + 1, err))
 		goto failed;
 	p->compiled = true;
 	if (p->re.re_nsub >= p->nr)
