@@ -275,14 +275,3 @@ bool wi_tag_set_of_json(const char *path, struct wi_tag_set *t, struct wi_err *e
 	json_decref(doc);
 	return ok;
 }
-
-bool wi_tag_set_of_text(const char *text, size_t len, struct wi_tag_set *t, struct wi_err *err)
-{
-	const char *equals = memchr(text, '=', len);
-
-	while (len && (text[len - 1] == '\n' || text[len - 1] == ' '))
-		len--;
-	if (!equals || equals >= text + len)
-		return wi_err_set(err, WI_EUSAGE, "not KEY=VALUE");
-	return wi_tag_set_add(t, text, (size_t)(equals - text), equals + 1, len - (size_t)(equals - text) - 1, err);
-}

@@ -47,7 +47,4 @@ bool wi_tag_pattern_match(const struct wi_tag_pattern *p, const char *text, stru
 #define WI_TAG_FILE_NR 256u
 bool wi_tag_set_of_json(const char *path, struct wi_tag_set *t, struct wi_err *err);
 
-/* "KEY=VALUE", as texts in traces hold them. false: it is none. */
-bool wi_tag_set_of_text(const char *text, size_t len, struct wi_tag_set *t, struct wi_err *err);
-
 #endif
