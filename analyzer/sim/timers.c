@@ -48,8 +48,12 @@ static uint64_t edge_of(uint64_t *ns, uint32_t nr)
 bool s_timers_begin(struct sim *s)
 {
 	const struct wi_workload *w = s->w;
-	uint64_t *ns = malloc((w->nr_sleeps + 1) * sizeof(*ns));
+	uint32_t most = 0; /* not nr_sleeps: operations may share a sleep */
+	uint64_t *ns;
 
+	for (uint32_t i = 0; i < w->nr_tasks; i++)
+		most = w->task[i].nr_blocks > most ? w->task[i].nr_blocks : most;
+	ns = malloc(((size_t)most + 1) * sizeof(*ns));
 	for (uint32_t i = 0; ns && i < w->nr_tasks; i++) {
 		const struct wi_work_task *t = &w->task[i];
 		uint32_t nr = 0;
