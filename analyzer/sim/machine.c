@@ -277,6 +277,18 @@ static bool stale(const struct sim *s, const struct sim_event *ev)
 	       (ev->type == EV_TIMER && s->task[ev->id].timer_gen != ev->gen);
 }
 
+/* While nobody runs or waits ticks do nothing: only those count (s->seq) that would have come before the next event. */
+static void next_tick(struct sim *s)
+{
+	uint64_t nr = 1;
+
+	if (!s->nr_busy && !s->nr_overloaded && s->nr_heap && s->heap[0].at_ns - s->now_ns > s->tick_ns)
+		nr = (s->heap[0].at_ns - s->now_ns + s->tick_ns - 1) / s->tick_ns;
+	s->seq += nr - 1;
+	s->nr_ticks_done++;
+	s_push(s, s->now_ns + nr * s->tick_ns, EV_TICK, 0, 0);
+}
+
 static void dispatch(struct sim *s, const struct sim_event *ev)
 {
 	switch (ev->type) {
@@ -304,9 +316,36 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
 	}
 	case EV_TICK:
 		s_tick(s);
-		s_push(s, s->now_ns + s->tick_ns, EV_TICK, 0, 0);
+		next_tick(s);
 		break;
 	}
+}
+
+/*
+ * A bound on a run's time: a file of a few bytes can speak of years. Ticks at which nothing is to be done do not count,
+ * so that 8 CPUs at 250 Hz may be busy for 18 hours.
+ */
+#define MAX_CPU_TICKS (1ull << 27)
+
+static bool too_long(const struct sim *s, uint64_t nr_ticks)
+{
+	return nr_ticks > MAX_CPU_TICKS / s->params.nr_cpus;
+}
+
+static bool refuse_length(const struct sim *s, uint64_t ns, struct wi_err *err)
+{
+	return wi_err_set(err, WI_EREFUSED,
+			  "too long to be simulated: %llu s of work on %u CPUs; --time chooses a part of the trace",
+			  (unsigned long long)(ns / 1000000000u), s->params.nr_cpus);
+}
+
+/* What can be seen before the run: one task's work is done at one place, one thing after the other. */
+static bool check_length(const struct sim *s, struct wi_err *err)
+{
+	for (uint32_t i = 0; i < s->w->nr_tasks; i++)
+		if (too_long(s, s->w->task[i].work_ns / s->tick_ns))
+			return refuse_length(s, s->w->task[i].work_ns, err);
+	return true;
 }
 
 /* Nothing is to come any more but ticks: all tapes have ended, or wait for ever. */
@@ -320,7 +359,7 @@ static void loop(struct sim *s)
 	struct sim_event ev;
 
 	s_push(s, s_hash(s, 0, 0, 12) % (s->tick_ns / s->params.scale) * s->params.scale, EV_TICK, 0, 0);
-	while (!s->failed && !over(s) && s_pop(s, &ev)) {
+	while (!s->failed && !over(s) && !too_long(s, s->nr_ticks_done) && s_pop(s, &ev)) {
 		if (stale(s, &ev))
 			continue;
 		s->now_ns = ev.at_ns;
@@ -352,6 +391,8 @@ static bool finish(struct sim *s, struct wi_err *err)
 		r->wakes_lost += s->counter[i].stored;
 	if (s->failed || !wi_estimates_ok(s->est, err))
 		return wi_err_nomem(err);
+	if (too_long(s, s->nr_ticks_done))
+		return refuse_length(s, s->now_ns, err);
 	return wi_tally_finish(s->tally, s->now_ns, &r->tally, err);
 }
 
@@ -371,6 +412,8 @@ static void free_machine(struct sim *s)
 	free(s->counter);
 	free(s->core);
 	free(s->core_busy);
+	free(s->package);
+	free(s->core_filling);
 	free(s->masks);
 	free(s->idle);
 	free(s->unknown);
@@ -400,10 +443,12 @@ bool wi_sim_run(const struct wi_workload *w, const struct wi_sim_opts *opts, str
 	}
 	if (!begin_model(&s, err))
 		goto out;
+	if (!check_length(&s, err))
+		goto out;
 	begin_cpus(&s);
 	begin_idle(&s);
 	begin_masks(&s);
-	if (!s_timers_begin(&s) || !s_balance_begin(&s) || !s_core_begin(&s)) {
+	if (!s_timers_begin(&s) || !s_balance_begin(&s) || !s_core_begin(&s) || !s_power_begin(&s)) {
 		wi_err_nomem(err);
 		goto out;
 	}

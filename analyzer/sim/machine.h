@@ -119,6 +119,12 @@ struct sim_cpu {
 	struct sim_load load;
 };
 
+/* A package or core, for power savings. */
+struct sim_filling {
+	uint32_t nr_tasks;		       /* that run or wait there */
+	uint32_t nr_cpus, nr_cores, first_cpu; /* online */
+};
+
 struct sim_core {	      /* of core scheduling */
 	uint32_t cookie;      /* of the latest pick for the core */
 	uint32_t nr_forced;   /* threads that idle by force */
@@ -151,13 +157,15 @@ struct sim {
 	struct sim_counter *counter;
 	struct sim_core *core; /* NULL: no cookies */
 	wakeif_word *masks;    /* of the workload's sets, as they are here; one more: all online CPUs */
-	uint32_t *core_busy;   /* busy threads, by core */
+	struct sim_filling *package, *core_filling; /* NULL: no power savings */
+	uint32_t *core_busy;			    /* busy threads, by core */
 	uint32_t nr_busy, nr_moved_pins;
 	uint64_t now_ns, tick_ns;
 
 	struct sim_event *heap;
 	size_t nr_heap, heap_room;
 	uint64_t seq, nr_ticks;
+	uint64_t nr_ticks_done; /* without those at which nothing was to be done */
 
 	/* what a model sees */
 	struct wakeif_view view;
@@ -252,7 +260,9 @@ bool s_core_fits(const struct sim *s, uint32_t cpu, const struct sim_task *t);
 void s_push_running(struct sim *s, uint32_t from, uint32_t to); /* the task that runs there is moved */
 
 /* power.c */
-void s_save_power(struct sim *s, uint32_t cpu); /* at a tick of an idle CPU */
+bool s_power_begin(struct sim *s);					    /* false: out of memory */
+void s_power_count(struct sim *s, uint32_t cpu, uint32_t was, uint32_t is); /* tasks that run or wait there */
+void s_save_power(struct sim *s, uint32_t cpu);				    /* at a tick of an idle CPU */
 
 /* tell.c */
 void s_tell_task(struct sim *s, const struct sim_task *t, enum wakeif_event_type type, uint8_t flags, uint32_t cpu,

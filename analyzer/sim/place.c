@@ -16,7 +16,8 @@ void s_view_cpu(struct sim *s, uint32_t cpu)
 	struct wakeif_cpu *v = &s->view_cpu[cpu];
 	const struct sim_task *curr = c->curr != NONE ? &s->task[c->curr] : NULL;
 	uint32_t nr_cfs = c->q.nr - c->q.nr_delayed;
-	bool was_idle = wi_mask_test(s->idle, cpu), was_overloaded = v->nr_running > 1, idle;
+	bool was_idle = wi_mask_test(s->idle, cpu), idle;
+	uint32_t had = v->nr_running;
 	const struct wi_entity *rt = wi_rt_first(&c->rt);
 
 	if (!c->online)
@@ -24,7 +25,8 @@ void s_view_cpu(struct sim *s, uint32_t cpu)
 	if (s->o.balance != WI_BALANCE_OFF)
 		s_load_set(s, cpu, curr ? 1024 : 0, 1024 * (uint64_t)nr_cfs, c->q.weight);
 	v->nr_running = nr_cfs + c->rt.nr;
-	s->nr_overloaded += (uint32_t)(v->nr_running > 1) - (uint32_t)was_overloaded;
+	s->nr_overloaded += (uint32_t)(v->nr_running > 1) - (uint32_t)(had > 1);
+	s_power_count(s, cpu, had, v->nr_running);
 	v->nr_cfs = nr_cfs;
 	v->nr_sched_idle = c->q.nr_idle;
 	v->curr_pid = curr ? curr->about->pid : 0;

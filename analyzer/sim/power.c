@@ -4,67 +4,74 @@
  * fullest group that has room takes the tasks of the emptiest one, so that whole packages (mc, smt) and cores (smt)
  * idle. The wakeup's part is the model's (linux-2.6.29).
  */
+#include <stdlib.h>
+
 #include "analyzer/sim/machine.h"
 
 enum level { BY_CORE, BY_PACKAGE };
-
-struct filling {
-	uint32_t id; /* group's number; NONE: there is no such group */
-	uint32_t nr; /* tasks that run or wait in it */
-	uint32_t first_cpu;
-};
 
 static uint32_t group_of(const struct sim *s, enum level level, uint32_t cpu)
 {
 	return level == BY_PACKAGE ? s->topo->package[cpu] : s->cpu[cpu].core;
 }
 
-/* Tasks that a group holds before it counts as full: one a core, one a thread where cores are filled as well. */
-static uint32_t capacity(const struct sim *s, enum level level, uint32_t id)
+static struct sim_filling *filling(const struct sim *s, enum level level, uint32_t cpu)
 {
-	uint32_t cpus = 0, cores = 0, last_core = NONE;
-
-	for (uint32_t c = 0; c < s->topo->nr_cpus; c++) {
-		if (!s->cpu[c].online || group_of(s, level, c) != id)
-			continue;
-		cpus++;
-		cores += s->cpu[c].core != last_core;
-		last_core = s->cpu[c].core;
-	}
-	return s->o.power_smt ? cpus : cores;
+	return &(level == BY_PACKAGE ? s->package : s->core_filling)[group_of(s, level, cpu)];
 }
 
-static uint32_t running_in(const struct sim *s, enum level level, uint32_t id, uint32_t *first_cpu)
+bool s_power_begin(struct sim *s)
 {
-	uint32_t nr = 0;
-
-	*first_cpu = NONE;
+	if (!s->o.power_mc && !s->o.power_smt)
+		return true;
+	s->package = calloc(s->topo->nr_packages, sizeof(*s->package));
+	s->core_filling = calloc(s->topo->nr_groups[WAKEIF_CORE], sizeof(*s->core_filling));
+	if (!s->package || !s->core_filling)
+		return false;
 	for (uint32_t c = 0; c < s->topo->nr_cpus; c++) {
-		if (!s->cpu[c].online || group_of(s, level, c) != id)
+		if (!s->cpu[c].online)
 			continue;
-		nr += s->view_cpu[c].nr_running;
-		*first_cpu = *first_cpu == NONE ? c : *first_cpu;
+		struct sim_filling *core = filling(s, BY_CORE, c), *package = filling(s, BY_PACKAGE, c);
+		bool first = !core->nr_cpus;
+
+		core->first_cpu = core->nr_cpus++ ? core->first_cpu : c;
+		core->nr_cores = 1;
+		package->first_cpu = package->nr_cpus++ ? package->first_cpu : c;
+		package->nr_cores += first;
 	}
-	return nr;
+	return true;
 }
 
-/* The fullest and the emptiest of the groups that hold something and have room. Cores: those of cpu's package. */
-static void survey(const struct sim *s, enum level level, uint32_t cpu, struct filling *leader, struct filling *least)
+void s_power_count(struct sim *s, uint32_t cpu, uint32_t was, uint32_t is)
 {
-	uint32_t nr_groups = level == BY_PACKAGE ? s->topo->nr_packages : s->topo->nr_groups[WAKEIF_CORE];
+	if (!s->package)
+		return;
+	filling(s, BY_CORE, cpu)->nr_tasks += is - was;
+	filling(s, BY_PACKAGE, cpu)->nr_tasks += is - was;
+}
 
-	*leader = *least = (struct filling){ .id = NONE };
-	for (uint32_t id = 0; id < nr_groups; id++) {
-		struct filling g = { .id = id };
+/* Does it hold something and have room? It counts as full with one task a core, or a thread where cores are filled. */
+static bool has_part(const struct sim *s, const struct sim_filling *g)
+{
+	return g->nr_tasks && g->nr_tasks < (s->o.power_smt ? g->nr_cpus : g->nr_cores);
+}
 
-		g.nr = running_in(s, level, id, &g.first_cpu);
-		if (g.first_cpu == NONE || (level == BY_CORE && s->topo->package[g.first_cpu] != s->topo->package[cpu]))
+/* The fullest and the emptiest of the groups that hold something and have room; NULL: there is none. Cores: those of
+ * cpu's package. Ties: the lower first CPU is the fuller. */
+static void survey(const struct sim *s, enum level level, uint32_t cpu, const struct sim_filling **leader,
+		   const struct sim_filling **least)
+{
+	uint32_t nr = level == BY_PACKAGE ? s->topo->nr_packages : s->topo->nr_groups[WAKEIF_CORE];
+
+	*leader = *least = NULL;
+	for (uint32_t id = 0; id < nr; id++) {
+		const struct sim_filling *g = &(level == BY_PACKAGE ? s->package : s->core_filling)[id];
+
+		if (!has_part(s, g) || (level == BY_CORE && s->topo->package[g->first_cpu] != s->topo->package[cpu]))
 			continue;
-		if (!g.nr || g.nr >= capacity(s, level, id))
-			continue;
-		if (least->id == NONE || g.nr < least->nr || (g.nr == least->nr && g.first_cpu > least->first_cpu))
+		if (!*least || g->nr_tasks <= (*least)->nr_tasks) /* groups are numbered by first CPU */
 			*least = g;
-		if (leader->id == NONE || g.nr > leader->nr) /* ties: the lower first CPU, which came first */
+		if (!*leader || g->nr_tasks > (*leader)->nr_tasks)
 			*leader = g;
 	}
 }
@@ -84,13 +91,13 @@ static uint32_t victim(const struct sim *s, enum level level, uint32_t id, uint3
 static bool save(struct sim *s, enum level level, uint32_t cpu)
 {
 	struct sim_cpu *c = &s->cpu[cpu];
-	struct filling leader, least;
-	uint32_t own = group_of(s, level, cpu), from;
+	const struct sim_filling *leader, *least;
+	uint32_t from;
 
 	survey(s, level, cpu, &leader, &least);
-	if (leader.id == NONE || leader.id != own || least.id == own)
+	if (!leader || leader != filling(s, level, cpu) || least == leader)
 		return false;
-	from = victim(s, level, least.id, cpu);
+	from = victim(s, level, group_of(s, level, least->first_cpu), cpu);
 	/* A task that runs alone is pushed after some failures: two for new idle CPUs of level 2, cache_nice_tries + 2
 	 * else. */
 	if (from == NONE || ++c->failed_savings <= (s->o.power_mc >= 2 || s->o.power_smt >= 2 ? 2u : 3u))
