@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analyzer/base/fmt.h"
 #include "analyzer/cmd_saved.h"
@@ -216,12 +217,21 @@ static bool save(struct own_cmd *own, struct wi_err *err)
 	return ok;
 }
 
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static bool take(struct own_cmd *own, struct wi_err *err)
 {
 	struct wi_workload_wanted *wanted = &own->c.wanted;
 
 	if (own->save && wanted->nr_smt_speeds)
 		return wi_err_set(err, WI_EUSAGE, "--save: SMT speeds by name are not kept in a saved workload");
+	if (own->save && same_file(own->save, own->c.r.o.path))
+		return wi_err_set(err, WI_EUSAGE, "--save: %s is the trace itself", own->save);
 	if (!wi_session_open(&own->s, &own->c.r.o, err))
 		return false;
 	if (own->save) {

@@ -105,30 +105,57 @@ out:
 	return !err->code;
 }
 
+static bool write_to(FILE *f, const struct wi_bytes_out *out)
+{
+	bool ok = f && fwrite(out->at, 1, out->nr, f) == out->nr && !fflush(f);
+	int reason = errno;
+
+	if (f)
+		fclose(f);
+	errno = reason;
+	return ok;
+}
+
+/* Beside the file first, so that there is a whole one at any time. */
+static bool replace(const char *path, const struct wi_bytes_out *out)
+{
+	char *temp = NULL;
+	FILE *f;
+	bool ok;
+
+	if (asprintf(&temp, "%s.%ld", path, (long)getpid()) < 0) {
+		errno = ENOMEM;
+		return false;
+	}
+	f = fopen(temp, "wxe");
+	ok = write_to(f, out) && !rename(temp, path);
+	if (f && !ok) {
+		int reason = errno;
+
+		unlink(temp);
+		errno = reason;
+	}
+	free(temp);
+	return ok;
+}
+
 bool wi_saved_write(const struct wi_workload *w, const struct wi_tally_result *recorded, const char *path,
 		    struct wi_err *err)
 {
+	char *linked = realpath(path, NULL); /* a link stays one; NULL: there is nothing yet */
 	struct wi_bytes_out out = { 0 };
-	char *temp = NULL;
-	FILE *f = NULL;
+	struct stat st;
+	bool ok;
 
-	if (!wi_saved_pack(w, recorded, &out, err))
-		goto out;
-	if (asprintf(&temp, "%s.%ld", path, (long)getpid()) < 0) {
-		temp = NULL;
-		wi_err_nomem(err);
-		goto out;
+	if (wi_saved_pack(w, recorded, &out, err)) {
+		if (!stat(path, &st) && !S_ISREG(st.st_mode)) /* a pipe, a device */
+			ok = write_to(fopen(path, "we"), &out);
+		else
+			ok = replace(linked ? linked : path, &out);
+		if (!ok)
+			wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot be written: %s", strerror(errno));
 	}
-	f = fopen(temp, "wxe");
-	if (!f || fwrite(out.at, 1, out.nr, f) != out.nr || fflush(f) || rename(temp, path)) {
-		wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot be written: %s", strerror(errno));
-		if (f)
-			unlink(temp);
-	}
-out:
-	if (f)
-		fclose(f);
-	free(temp);
+	free(linked);
 	free(out.at);
 	return !err->code;
 }

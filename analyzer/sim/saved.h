@@ -22,7 +22,7 @@ void wi_saved_put(const struct wi_workload *w, const struct wi_tally_result *rec
 /* As bytes, ready to be written. false: err set. out->at is the caller's to free, in any case. */
 bool wi_saved_pack(const struct wi_workload *w, const struct wi_tally_result *recorded, struct wi_bytes_out *out,
 		   struct wi_err *err);
-/* Replaces the file when it is complete. */
+/* Replaces a file when it is complete; writes into what is none (a pipe, a device). */
 bool wi_saved_write(const struct wi_workload *w, const struct wi_tally_result *recorded, const char *path,
 		    struct wi_err *err);
 
