@@ -277,6 +277,35 @@ class Diff(ArchiveCli):
         self.assertEqual(self.metrics(db.path, *A, *B, "--analysis", "*prev*")[P99]["6.1.*"]["mean"], 9)
         self.assertEqual(self.metrics(db.path, *A, *B, "--analysis", '*"pack,x"*')[P99]["6.12.*"]["mean"], 11)
 
+    def test_hostile_names(self):
+        """Who wrote the archive cannot control the terminal, break a row or a Markdown table."""
+        evil = "x\033[2J\u202e|`<b>\n,\"*"
+        db = self.archive()
+        for kernel in ("6.1.0", "6.12.0"):
+            for i in range(3):
+                db.run({P99: 5 + i, "latency." + evil + "_ns": i + 1}, kernel=kernel + evil, tags={"w": evil}, name=evil + kernel + str(i),
+                       hists={"latency." + evil: [i, 2000]})
+        db.close()
+        a, b = ["--a", "kernel=6.1.*"], ["--b", "kernel=6.12.*"]
+        gate = ["--fail-if", "latency.x*_ns > +500%"]
+        for args in (["diff", db.path, *a, *b, "--all", "--by", "w", "--histogram", "*", "--stats", *gate],
+                     ["diff", db.path, *a, *b, "--all", "--by", "w", "--histogram", "*", "--markdown", *gate],
+                     ["diff", db.path, "--a", "kernel=6.1.*,w=" + evil.replace("|", "\\|").replace(",", "\\,").replace("*", "\\*"), *b],
+                     ["diff", db.path, "--group", "g\033=kernel=6.1.*", *b, "--fail-if", "\033 > 1"],
+                     ["trend", db.path, "--metric", "*", "--by", "w"], ["trend", db.path, "--metric", P99, "--by", "kernel"],
+                     ["runs", db.path], ["runs", "-v", db.path]):
+            _, out, err = self.run_text(*args)
+            for c in out + err:
+                self.assertTrue(c == "\n" or c.isprintable(), (args, c, out[:1000]))
+            self.assertGreater(len(out), 100, err)
+        table = self.ok("diff", db.path, *a, *b, "--all", "--markdown")
+        self.assertEqual({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines() if line.startswith("|")}, {18})
+        self.assertNotIn("<b>", table.replace("\\<b\\>", ""))
+        for args in (["diff", db.path, *a, *b, "--all", "--csv", "--by", "w"], ["trend", db.path, "--metric", "*", "--by", "w", "--csv"], ["runs", "--csv", db.path]):
+            parse_csv(self, self.ok(*args))
+        (stratum,) = self.diff(db.path, *a, *b, "--all", "--by", "w")["strata"]
+        self.assertEqual(stratum["values"]["w"], evil)
+
     # ---- gates ----
 
     def gated(self, status, *gates, db=None, more=()):

@@ -10,6 +10,7 @@ from cli import ROOT, WAKEIF
 import subprocess
 
 GOLDEN = os.path.join(ROOT, "tests", "golden")
+AB = ["samples/wake-affine.db", "--a", "setting=default", "--b", "setting=no-wa"]
 OUTPUTS = {
     "report-smt8-schbench.txt": ["report", "samples/smt8-schbench.dat"],
     "report-numa16-mix.txt": ["report", "-v", "samples/numa16-mix.dat"],
@@ -26,6 +27,12 @@ OUTPUTS = {
     "replay-smt8-forks.json": ["replay", "--json", "-m", "waker", "-m", "oldest-idle", "samples/smt8-forks.dat.gz"],
     "topology-numa16-mix.txt": ["topology", "-v", "samples/numa16-mix.dat"],
     "events-smt8-quota.txt": ["events", "--time", ",240.95", "samples/smt8-quota.txt.gz"],
+    "diff-wake-affine.json": ["diff", "--json", *AB, "--metric", "latency.wakeup.p99_ns,migrations.per_wakeup", "--histogram", "latency.queue_wait",
+                              "--fail-if", "migrations.per_wakeup > +5%"],
+    "diff-wake-affine.csv": ["diff", "--csv", *AB, "--histogram", "latency.wakeup"],
+    "diff-wake-affine.md": ["diff", "--markdown", *AB, "--by", "topology", "--histogram", "latency.wakeup"],
+    "trend-wake-affine.json": ["trend", "--json", "samples/wake-affine.db", "--metric", "latency.wakeup.p99_ns", "--by", "setting"],
+    "runs-wake-affine.json": ["runs", "--json", "samples/wake-affine.db"],
 }
 
 
