@@ -17,7 +17,7 @@
 
 /* A database no larger than this is checked whole when it is opened; pages of larger ones are checked as they are read.
  */
-#define QUICK_CHECK_BYTES (16 << 20)
+#define QUICK_CHECK_BYTES (4 << 20)
 
 bool wi_db_error(struct wi_store *store, int rc, const char *doing, struct wi_err *err)
 {
@@ -76,25 +76,30 @@ static bool check_pages(struct wi_store *store, struct wi_err *err)
 	return !strcmp(answer, "ok") || wi_db_damaged(store, answer, err);
 }
 
-/* Changing the journal's mode needs the whole file for a moment, and SQLite does not wait for it. */
-static bool use_wal(struct wi_store *store, struct wi_err *err)
+static int64_t now_ms(void)
 {
-	for (int waited = 0;; waited += 20) {
-		int rc = sqlite3_exec(store->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", NULL, NULL,
-				      NULL);
+	struct timespec t;
 
-		if (rc == SQLITE_OK)
-			return true;
-		if ((rc & 0xff) != SQLITE_BUSY || waited >= WI_STORE_BUSY_MS)
-			return wi_db_error(store, rc, "cannot be written", err);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Changing the journal's mode needs the whole file for a moment, and SQLite does not always wait for it. */
+static int change_journal(struct wi_store *store, const char *sql)
+{
+	int64_t end = now_ms() + WI_STORE_BUSY_MS;
+
+	for (;;) {
+		int rc = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+
+		if ((rc & 0xff) != SQLITE_BUSY || now_ms() >= end)
+			return rc;
 		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 	}
 }
 
 static bool prepare_writing(struct wi_store *store, struct wi_err *err)
 {
-	if (store->mode != WI_STORE_MEMORY && !use_wal(store, err))
-		return false;
 	if (!run_sql(store, "BEGIN IMMEDIATE", "cannot be written", err))
 		return false;
 	if (!wi_schema_bring(store->db, store->file, WI_SCHEMA_VERSION, wi_schema_steps, err) ||
@@ -210,6 +215,42 @@ static bool open_reading(struct wi_store *store, struct wi_err *err)
 	return check_pages(store, err) && prepare_reading(store, err);
 }
 
+/*
+ * Some network file systems cannot share memory between processes, which WAL needs. There a rollback journal does:
+ * readers wait while it is written. The way back leads through exclusive use, for which WAL needs no shared memory; it
+ * fails as long as another process has the file. EXTRA: the journal's removal, which is the commit, is on the disk too.
+ */
+static bool use_rollback_journal(struct wi_store *store, int flags, struct wi_err *err)
+{
+	sqlite3_close(store->db);
+	store->db = NULL;
+	if (!open_db(store, store->file, flags, err))
+		return false;
+	int rc = change_journal(store, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; "
+				       "PRAGMA locking_mode = NORMAL; PRAGMA synchronous = EXTRA; "
+				       "BEGIN IMMEDIATE; COMMIT");
+
+	return rc == SQLITE_OK || wi_db_error(store, rc, "cannot be written", err);
+}
+
+static bool choose_journal(struct wi_store *store, int flags, struct wi_err *err)
+{
+	/* Whether it works shows when something would be written. */
+	int rc = change_journal(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN IMMEDIATE; COMMIT");
+
+	switch (rc & 0xff) {
+	case SQLITE_OK:
+		return true;
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+	case SQLITE_READONLY:
+	case SQLITE_PROTOCOL:
+		return use_rollback_journal(store, flags, err);
+	default:
+		return wi_db_error(store, rc, "cannot be written", err);
+	}
+}
+
 static bool open_writing(struct wi_store *store, struct wi_err *err)
 {
 	int flags = SQLITE_OPEN_READWRITE;
@@ -218,7 +259,8 @@ static bool open_writing(struct wi_store *store, struct wi_err *err)
 		flags |= SQLITE_OPEN_CREATE;
 	if (store->mode == WI_STORE_MEMORY)
 		return open_db(store, ":memory:", flags | SQLITE_OPEN_CREATE, err) && prepare_writing(store, err);
-	return open_db(store, store->file, flags, err) && check_pages(store, err) && prepare_writing(store, err);
+	return open_db(store, store->file, flags, err) && choose_journal(store, flags, err) &&
+	       check_pages(store, err) && prepare_writing(store, err);
 }
 
 struct wi_store *wi_store_open(const char *path, enum wi_store_mode mode, struct wi_err *err)

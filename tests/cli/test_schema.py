@@ -139,6 +139,59 @@ class Schema(Cli):
             for path, value in expected.items():
                 self.assertEqual((type(stored[path]), stored[path]), (type(value), value), path)
 
+    def test_wide_tables_are_those_of_the_documents(self):
+        for trace in sample_traces():
+            files = self.documents(trace)
+            db = self.path(os.path.basename(trace) + ".w.db")
+            self.gen(db, "--tag", "k=v", "+".join(files))
+            with open(files[0], encoding="utf-8") as f:
+                report = json.load(f)
+            with open(files[1], encoding="utf-8") as f:
+                replay = json.load(f)
+            c = sqlite3.connect(db)
+            c.row_factory = sqlite3.Row
+            run = c.execute("SELECT * FROM run").fetchone()
+            source = report["input"][0]
+            for column in ("format", "wrapper", "kernel", "arch", "clock", "time_res_ns", "nr_cpus"):
+                self.assertEqual(run[column], source.get(column), column)
+            self.assertEqual(run["damage_count"], len(source["damage"]))
+            quality = c.execute("SELECT * FROM quality").fetchone()
+            for column in ("start_ns", "end_ns", "recording_start_ns", "recording_end_ns", "coverage"):
+                self.assertEqual(quality[column], report["window"].get(column), column)
+            for column in ("lost_events", "chain_breaks", "unordered", "unparsed", "skew_ns", "quiet_cpus", "has_waking", "unused_cpus", "note"):
+                self.assertEqual(quality[column], report["quality"].get(column), column)
+            self.assertEqual(quality["repairs"], sum(report["quality"]["repairs"].values()))
+            machine = c.execute("SELECT * FROM topology").fetchone()
+            for column in ("smt", "nr_cpus", "nr_online", "nr_cores", "nr_llcs", "nr_nodes", "nr_packages"):
+                self.assertEqual(machine[column], report["topology"][column], column)
+            self.assertEqual(json.loads(machine["layout"]), report["topology"]["cpus"])
+            self.assertTrue(machine["name"].startswith("%dcpu/%dcore/%dllc" % tuple(report["topology"][k] for k in ("nr_online", "nr_cores", "nr_llcs"))))
+            for kind, rows in (("missed_idle", report["missed_idle"]["worst"]), ("latency", report["latency"]["longest"])):
+                stored = c.execute("SELECT * FROM worst WHERE kind = ? ORDER BY rank", [kind]).fetchall()
+                self.assertEqual(len(stored), len(rows))
+                for i, (a, b) in enumerate(zip(stored, rows)):
+                    self.assertEqual(a["rank"], i + 1)
+                    for column in set(a.keys()) - {"run", "kind", "rank"}:
+                        self.assertEqual(a[column], b.get(column), "%s %s" % (kind, column))
+            models = {m["name"]: m for m in replay["models"]}
+            stored = c.execute("SELECT * FROM model_summary").fetchall()
+            self.assertEqual({m["model"] for m in stored}, set(models) | {m["name"] for m in report.get("models", [])})
+            for row in stored:
+                m = models.get(row["model"])
+                for column, value in (("decided", m and m["decided"]), ("agree_cpu", m and m.get("agree", {}).get("cpu")), ("tagged", m and m.get("tagged")),
+                                      ("wait_sum_ns", m and m["est_wait"]["wait"]["sum_ns"]), ("happened", m and m["happened"])):
+                    if m:
+                        self.assertEqual(row[column], value, "%s %s" % (row["model"], column))
+            flat = figures(report)
+            headline = c.execute("SELECT * FROM headline").fetchone()
+            for column in set(headline.keys()) - {"run"}:
+                self.assertEqual(headline[column], {k.replace(".", "_"): v for k, v in flat.items()}.get(column), column)
+            for path, n, mean, low, high in c.execute("SELECT path, n, mean, min, max FROM metric_by_tag WHERE key = 'k' AND tag = 'v'"):
+                if path in flat:
+                    self.assertEqual((n, low, high), (1, flat[path], flat[path]), path)
+                    self.assertAlmostEqual(mean, flat[path], delta=abs(flat[path]) * 1e-12)
+            c.close()
+
     def test_catalog_knows_every_figure(self):
         seen = set()
         for detail in ([], ["--full"]):

@@ -279,3 +279,66 @@ void store_close(struct wi_store *store)
 	if (!wi_store_close(store, &err))
 		fail_msg("%s", err.msg);
 }
+
+/* ---- a folder a test ---- */
+
+static char *folder;
+
+int store_set_up(void **state)
+{
+	*state = folder = store_folder();
+	return 0;
+}
+
+int store_tear_down(void **state)
+{
+	(void)state;
+	store_remove(folder);
+	return 0;
+}
+
+const char *store_file(const char *name)
+{
+	static char path[8][256];
+	static int n;
+	char *p = path[n++ % 8];
+
+	snprintf(p, 256, "%s/%s", folder, name);
+	return p;
+}
+
+void store_write_file(const char *path, const void *bytes, size_t nr)
+{
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, nr, f), nr);
+	assert_int_equal(fclose(f), 0);
+}
+
+void store_some(const char *path, uint32_t nr, uint64_t seed)
+{
+	struct wi_store *store = store_open(path, WI_STORE_CREATE);
+	struct wi_bundle b;
+
+	while (nr--) {
+		store_bundle(&b, &seed, 20);
+		store_put(store, &b, WI_PUT_MERGE);
+	}
+	store_close(store);
+}
+
+int store_count(const char *path, const char *sql)
+{
+	sqlite3 *db;
+	sqlite3_stmt *s;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+	int n = sqlite3_column_int(s, 0);
+
+	sqlite3_finalize(s);
+	sqlite3_close(db);
+	return n;
+}

@@ -43,4 +43,15 @@ struct wi_store *store_open(const char *path, enum wi_store_mode mode);
 void store_put(struct wi_store *store, struct wi_bundle *b, enum wi_put how);
 void store_close(struct wi_store *store);
 
+/* For tests with a folder of their own, as cmocka's set-up and tear-down; store_file() names a file in it. */
+int store_set_up(void **state);
+int store_tear_down(void **state);
+const char *store_file(const char *name);
+/* A file of these bytes. */
+void store_write_file(const char *path, const void *bytes, size_t nr);
+/* Puts nr random bundles. */
+void store_some(const char *path, uint32_t nr, uint64_t seed);
+/* The number that SQL answers. */
+int store_count(const char *path, const char *sql);
+
 #endif
