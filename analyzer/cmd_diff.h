@@ -51,6 +51,8 @@ bool wi_words_add(struct wi_words *w, const char *word);
 
 /* cmd_diff_groups.c: groups of an archive's runs. */
 bool wi_diff_groups(struct wi_diff_cmd *c, struct wi_err *err);
+/* Names that a column's title would cut to the same text give way to letters; the head of the report has both. */
+bool wi_diff_short_names(struct wi_diff_cmd *c, struct wi_err *err);
 void wi_diff_groups_fini(struct wi_diff_cmd *c);
 
 /* cmd_diff_strata.c: what is compared, and the comparisons. */

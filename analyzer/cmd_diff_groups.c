@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyzer/cmd_diff.h"
+#include "analyzer/report/columns.h"
 
 #define NOBODY ((size_t)-1)
 
@@ -50,6 +51,33 @@ static bool make_distinct(struct wi_diff_cmd *c, struct wi_err *err)
 	return true;
 }
 
+/* Does a name differ from all others within what a column's title shows of it? */
+static bool is_told_apart(const struct wi_diff_cmd *c, size_t nr, size_t i)
+{
+	for (size_t k = 0; k < nr; k++)
+		if (k != i && !strncmp(c->group[i].name, c->group[k].name, WI_COLUMNS_TITLE - 1))
+			return false;
+	return true;
+}
+
+bool wi_diff_short_names(struct wi_diff_cmd *c, struct wi_err *err)
+{
+	size_t nr = c->nr_groups;
+	bool apart = true;
+
+	for (size_t i = 0; i < nr; i++)
+		apart &= is_told_apart(c, nr, i);
+	for (size_t i = 0; !apart && i < nr; i++) {
+		char *letters;
+
+		if (i < 26 ? asprintf(&letters, "%c", (int)('a' + i)) < 0 : asprintf(&letters, "a%zu", i) < 0)
+			return wi_err_nomem(err);
+		free((char *)c->group[i].name);
+		c->group[i].name = letters;
+	}
+	return true;
+}
+
 /* NAME=EXPR, the name without the characters of selectors. */
 static bool add_named(struct wi_diff_cmd *c, const char *text, struct wi_err *err)
 {
@@ -70,7 +98,7 @@ static bool name_groups(struct wi_diff_cmd *c, struct wi_err *err)
 		return false;
 	if (c->b && !add_group(c, name_of(c->b), c->b, err))
 		return false;
-	if (!make_distinct(c, err))
+	if (!make_distinct(c, err) || !wi_diff_short_names(c, err))
 		return false;
 	for (size_t i = 0; i < c->groups.nr; i++)
 		if (!add_named(c, c->groups.word[i], err))

@@ -33,7 +33,7 @@ static bool name_groups(struct wi_diff_cmd *c, struct wi_err *err)
 			return wi_err_nomem(err);
 		c->group[c->nr_groups++] = (struct wi_diff_group){ .name = name, .selector = path };
 	}
-	return true;
+	return wi_diff_short_names(c, err);
 }
 
 struct identity {

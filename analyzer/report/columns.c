@@ -7,9 +7,8 @@
 #include "analyzer/base/fmt.h"
 #include "analyzer/base/utf8.h"
 
-#define GAP 2	     /* blanks before a group's cell */
-#define TITLE_MAX 24 /* columns of a title: what is longer is cut, the head of the report has it whole */
-#define NAME_MIN 12  /* columns for names that are always there */
+#define GAP 2	    /* blanks before a group's cell */
+#define NAME_MIN 12 /* columns for names that are always there */
 
 struct row {
 	char *label, *name;
@@ -25,19 +24,19 @@ struct wi_columns {
 	bool failed;
 };
 
-/* Cuts s in place to TITLE_MAX columns, its last one then a '+'. */
+/* Cuts s in place to WI_COLUMNS_TITLE columns, its last one then a '+'. */
 static void cut_title(char *s)
 {
 	size_t len = strlen(s), i = 0, used = 0;
 
-	if (wi_utf8_columns(s) <= TITLE_MAX)
+	if (wi_utf8_columns(s) <= WI_COLUMNS_TITLE)
 		return;
 	while (i < len) {
 		uint32_t cp;
 		size_t n = wi_utf8_next(s + i, len - i, &cp);
 
 		used += cp == WI_UTF8_INVALID ? 1 : wi_utf8_width(cp);
-		if (used > TITLE_MAX - 1)
+		if (used > WI_COLUMNS_TITLE - 1)
 			break;
 		i += n;
 	}

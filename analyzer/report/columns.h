@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #define WI_COLUMNS_WIDTH 100
+#define WI_COLUMNS_TITLE 24 /* columns of a title: what is longer is cut, its last one then a '+' */
 
 struct wi_columns;
 

@@ -237,6 +237,23 @@ class Diff(ArchiveCli):
         refused = self.refused(2, "diff", db.path, *groups, "--baseline", "n7")
         self.assertIn("n7", refused)
 
+    def test_names_of_groups(self):
+        """Titles that would be cut to the same text are letters; the head tells whose."""
+        db = self.archive()
+        for w in "xy":
+            for k in ("6.1.0-57-amd64-with-a-long-name", "6.12"):
+                for i in range(3):
+                    db.run({P99: 100 + i}, kernel=k, tags={"w": w})
+        db.close()
+        long = "kernel=6.1.0-57-amd64-with-a-long-name,w=%s"
+        text = self.ok("diff", db.path, "--a", long % "x", "--b", long % "y", "--baseline", "b")
+        self.assertIn("\n  a  %s: 3 runs\n  b  %s: 3 runs, baseline\n\n" % (long % "x", long % "y"), text)
+        self.assertRegex(text, r"\n {20,}b {10,}a\n")
+        text = self.ok("diff", db.path, "--a", "kernel=6.12,w=x", "--b", long % "y")
+        self.assertRegex(text, r"\n +kernel=6\.12,w=x +kernel=6\.1\.0-57-amd64-w\+\n")
+        text = self.ok("diff", db.path, "--a", "kernel=6.12", "--b", "w=x,kernel!=6.12", "--select", "w=x")
+        self.assertIn("  6.12              kernel=6.12: 3 runs, baseline\n", text)
+
     def test_refused(self):
         db, _ = self.two_groups()
         for args, words in (
@@ -491,6 +508,11 @@ class Diff(ArchiveCli):
         self.assertIn("are the same trace", self.refused(2, "diff", SCHBENCH, copy))
         self.refused(3, "diff", SCHBENCH, self.write("junk.dat", b"junk" * 100))
         self.refused(1, "diff", SCHBENCH, self.path("nowhere.dat"))
+        cut = self.write("cut.dat", whole[:len(whole) * 9 // 10])
+        status, out, err = self.run_text("diff", numa, cut, "--metric", P99)
+        self.assertEqual(status, 4, err)
+        self.assertIn("1 run, 1 damaged\n", out)
+        self.assertIn("cut.dat", err)
         self.assertIn("--by", self.refused(2, "diff", SCHBENCH, numa, "--by", "kernel"))
 
     # ---- trend ----
