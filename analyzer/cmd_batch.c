@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "analyzer/batch_tell.h"
@@ -276,6 +277,18 @@ static bool analyse(void *ctx, const char *path, struct wi_bundle *b, bool *no_t
 
 /* ---- the run ---- */
 
+/* Three pipes a worker, and some to spare. */
+static void allow_descriptors(uint32_t jobs)
+{
+	rlim_t wanted = 3 * (rlim_t)jobs + 64;
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= wanted)
+		return;
+	r.rlim_cur = wanted < r.rlim_max ? wanted : r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
 static bool add_all(struct batch_cmd *c, struct wi_discover *d, struct wi_err *err)
 {
 	for (size_t i = 0; i < c->nr_roots; i++) {
@@ -314,6 +327,7 @@ static bool run(struct batch_cmd *c, struct wi_discover *d, struct wi_store *sto
 	if (!add_all(c, d, err))
 		return false;
 	watch_signals(&wait_mask);
+	allow_descriptors(c->batch.jobs);
 	ok = wi_batch_run(store, d, &c->batch, &ops, &events, done, err);
 	wi_batch_tell_end(&c->tell);
 	return ok;
@@ -338,8 +352,8 @@ static int batch(struct batch_cmd *c)
 	store = d ? wi_store_open(c->db, WI_STORE_CREATE, &err) : NULL;
 	if (store && run(c, d, store, &done, &err)) {
 		found = wi_discover_count(d);
-		if (!stop_signal || !c->r.o.quiet)
-			wi_batch_summary(stdout, &found, &done);
+		wi_batch_summary(stdout, &found, &done);
+		wi_out_close(stdout, NULL, &err);
 		status = status_of(c, &found, &done);
 	}
 	wi_store_close(store, &err);

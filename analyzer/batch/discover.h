@@ -38,7 +38,7 @@ struct wi_found {
 	char *path;		       /* the caller's to free */
 	size_t below;		       /* where in it the part below the root begins */
 	uint64_t seq;		       /* 1, 2, ... in the order of finding */
-	uint64_t dev, ino, size_bytes; /* size: of a folder, that of its files */
+	uint64_t dev, ino, size_bytes; /* size: of a folder nothing that is of use */
 	int64_t mtime_ns, ctime_ns;
 	bool folder; /* a raw dump */
 };

@@ -415,7 +415,7 @@ static struct end judge_end(const struct pool *p, const struct slot *s, int stat
 	} else if (e.signal && is_fault(e.signal)) {
 		e.status = WI_RUN_CRASHED;
 		snprintf(e.why, sizeof(e.why), "its worker crashed: signal %d (%s)", e.signal, strsignal(e.signal));
-	} else if (s->worker.in.nr >= WI_SAID_MAX) {
+	} else if (s->worker.too_much) {
 		snprintf(e.why, sizeof(e.why), "its results are larger than %u bytes", WI_BUNDLE_MAX);
 	} else if (e.signal) {
 		snprintf(e.why, sizeof(e.why), "its worker was killed, by hand or for want of memory: signal %d (%s)",
@@ -439,8 +439,8 @@ static bool put_end(struct pool *p, struct slot *s, int status, struct wi_err *e
 		return true;
 	}
 	ok = wi_bundle_init(&b, err) &&
-	     wi_bundle_outcome(&b, e.status, e.why, s->worker.late ? 0 : e.signal, e.exit_status, s->worker.tail,
-			       s->worker.nr_tail, err) &&
+	     wi_bundle_outcome(&b, e.status, e.why, s->worker.late || s->worker.too_much ? 0 : e.signal, e.exit_status,
+			       s->worker.tail, s->worker.nr_tail, err) &&
 	     put(p, s, &b, err);
 	wi_bundle_fini(&b);
 	return ok;

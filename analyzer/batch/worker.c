@@ -150,7 +150,7 @@ bool wi_worker_start(struct wi_worker *w, const struct wi_worker_limits *limits,
 	no_wait(w->from);
 	no_wait(w->errors);
 	w->deadline_ns = limits->timeout_s ? wi_now_ns() + limits->timeout_s * 1000000000ull : UINT64_MAX;
-	w->late = false;
+	w->late = w->too_much = false;
 	w->nr_tail = 0;
 	memset(&w->in, 0, sizeof(w->in));
 	return true;
@@ -200,7 +200,8 @@ bool wi_worker_hear(struct wi_worker *w, size_t max, struct wi_err *err)
 				return wi_err_nomem(err);
 			continue;
 		}
-		if (n > 0)
+		w->too_much = n > 0;
+		if (w->too_much)
 			wi_worker_kill(w);
 		close(w->from);
 		w->from = -1;

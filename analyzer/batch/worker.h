@@ -29,6 +29,7 @@ struct wi_worker {
 	int to;			       /* what it is told */
 	uint64_t deadline_ns;	       /* CLOCK_MONOTONIC; UINT64_MAX: none */
 	bool late;		       /* it was ended because of that */
+	bool too_much;		       /* or because it said more than there was room for */
 	struct wi_bytes_out in;	       /* what it has said */
 	char tail[2 * WI_STDERR_TAIL]; /* the end of what it wrote there; nr_tail bytes */
 	size_t nr_tail;
