@@ -36,25 +36,28 @@ bool wi_resamples_check(uint32_t resamples, double level, struct wi_err *err)
 	return true;
 }
 
-/* Sorted, less the mean, in units of a power of 2: lengths that no square of which overflows, and no bit is lost. */
-static double *deviations(const struct wi_sample *s, double mean, double *unit)
+/* In order, so that neither sums nor draws depend on the caller's. */
+static double *sorted_copy(const struct wi_sample *s)
 {
-	double *v = malloc(s->n * sizeof(*v)), greatest = 0;
+	double *v = malloc((s->n ? s->n : 1) * sizeof(*v));
+
+	if (v && s->n)
+		memcpy(v, s->v, s->n * sizeof(*v));
+	if (v)
+		wi_sort_doubles(v, s->n);
+	return v;
+}
+
+/* Less the mean, in units of a power of 2: lengths whose squares do not overflow, and no bit is lost. */
+static void to_deviations(double *v, size_t n, double mean, double *unit)
+{
+	double greatest = fmax(fabs(v[0] - mean), fabs(v[n - 1] - mean));
 	int exponent;
 
-	if (!v)
-		return NULL;
-	memcpy(v, s->v, s->n * sizeof(*v));
-	wi_sort_doubles(v, s->n); /* so that the draws do not depend on the order */
-	for (size_t i = 0; i < s->n; i++) {
-		v[i] -= mean;
-		greatest = fmax(greatest, fabs(v[i]));
-	}
 	frexp(greatest, &exponent);
 	*unit = ldexp(1, exponent);
-	for (size_t i = 0; i < s->n; i++)
-		v[i] /= *unit;
-	return v;
+	for (size_t i = 0; i < n; i++)
+		v[i] = (v[i] - mean) / *unit;
 }
 
 /* One resample; each random number gives two draws. */
@@ -88,28 +91,32 @@ bool wi_resample(const struct wi_sample *s, uint32_t nr, uint64_t seed, uint64_t
 		 struct wi_err *err)
 {
 	struct wi_random r;
-	double *v = NULL;
+	double *v;
 	bool ok = false;
 
-	*out = (struct wi_resamples){ .of = wi_describe(s) };
+	*out = (struct wi_resamples){ .unit = 1 };
 	if (s->n > UINT32_MAX)
 		return wi_err_set(err, WI_EUSAGE, "too many values to resample: %zu", s->n);
 	if (!wi_resamples_check(nr, WI_LEVEL, err))
 		return false;
-	if (s->n < WI_BOOT_MIN_N)
-		return true;
-	v = deviations(s, out->of.mean, &out->unit);
-	out->mean = malloc(nr * sizeof(*out->mean));
-	out->se2 = malloc(nr * sizeof(*out->se2));
-	if (!v || !out->mean || !out->se2) {
-		wi_err_nomem(err);
-		wi_resamples_fini(out);
-		goto out;
+	v = sorted_copy(s);
+	if (!v)
+		return wi_err_nomem(err);
+	out->of = wi_describe(&(struct wi_sample){ v, s->n, s->nr_unknown });
+	if (s->n >= WI_BOOT_MIN_N) {
+		out->mean = malloc(nr * sizeof(*out->mean));
+		out->se2 = malloc(nr * sizeof(*out->se2));
+		if (!out->mean || !out->se2) {
+			wi_err_nomem(err);
+			wi_resamples_fini(out);
+			goto out;
+		}
+		to_deviations(v, s->n, out->of.mean, &out->unit);
+		wi_random_seed(&r, seed, stream);
+		for (uint32_t i = 0; i < nr; i++)
+			draw(&r, v, (uint32_t)s->n, &out->mean[i], &out->se2[i]);
+		out->nr = nr;
 	}
-	wi_random_seed(&r, seed, stream);
-	for (uint32_t i = 0; i < nr; i++)
-		draw(&r, v, (uint32_t)s->n, &out->mean[i], &out->se2[i]);
-	out->nr = nr;
 	ok = true;
 out:
 	free(v);

@@ -100,8 +100,8 @@ double wi_student_tails(double t, double df)
 		return NAN;
 	if (isinf(t2))
 		return 0;
-	/* Near 0 the part between the tails is the small one. */
-	if (t2 < df)
+	/* Near 0 the part between the tails is the small one; beyond, it would be 1 less nearly 1. */
+	if (t2 < 1)
 		return 1 - wi_beta_inc(0.5, df / 2, t2 / (df + t2));
 	return wi_beta_inc(df / 2, 0.5, df / (df + t2));
 }
