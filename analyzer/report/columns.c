@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyzer/report/columns.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,17 @@
 
 #define GAP 2	    /* blanks before a group's cell */
 #define NAME_MIN 12 /* columns for names that are always there */
+
+int wi_columns_decimals(double v)
+{
+	double a = fabs(v);
+
+	if (!(a > 0) || a >= 10)
+		return a >= 1e5 ? 0 : 2;
+	int n = 3 - (int)floor(log10(a));
+
+	return n > 9 ? 9 : n;
+}
 
 struct row {
 	char *label, *name;

@@ -13,6 +13,10 @@
 #define WI_COLUMNS_WIDTH 100
 #define WI_COLUMNS_TITLE 24 /* columns of a title: what is longer is cut, its last one then a '+' */
 
+/* Decimals of numbers like v: two as mmtests prints; more for small ones so that four digits are told, none for large
+ * ones. */
+int wi_columns_decimals(double v);
+
 struct wi_columns;
 
 /* title: of each group, lent until it is printed; escaped here. NULL: out of memory; all functions take NULL. */

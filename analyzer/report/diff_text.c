@@ -102,18 +102,6 @@ static bool row_wanted(enum row_kind kind, const struct wi_compare_row *m, size_
 	return kind == ROW_AMEAN || (any_known(m, nr_groups, kind) && !is_constant(m, nr_groups));
 }
 
-/* Two decimals as mmtests prints; more for small numbers so that four digits are told, none for large ones. */
-static int decimals_for(double v)
-{
-	double a = fabs(v);
-
-	if (!(a > 0) || a >= 10)
-		return a >= 1e5 ? 0 : 2;
-	int n = 3 - (int)floor(log10(a));
-
-	return n > 9 ? 9 : n;
-}
-
 /* One number of decimals for a row; an exponent where a cell would look like 0. */
 static void fmt_value(char *out, size_t size, double v, int decimals)
 {
@@ -141,7 +129,7 @@ static int row_decimals(enum row_kind kind, const struct wi_compare_row *m, size
 		if (v > most / 1000 && v < least)
 			least = v;
 	}
-	return decimals_for(least);
+	return wi_columns_decimals(least);
 }
 
 static double relative(double base, double v)

@@ -6,6 +6,7 @@
 
 #include "analyzer/base/fmt.h"
 #include "analyzer/base/json.h"
+#include "analyzer/report/columns.h"
 #include "analyzer/report/table.h"
 #include "analyzer/stats/compare.h"
 
@@ -23,18 +24,21 @@ static void table_number(struct wi_table *t, double v, int decimals)
 		wi_table_textf(t, "%.*f", decimals, v);
 }
 
-/* Decimals that tell four digits of the series' greatest mean; two at least. */
+/* One number of decimals for all lines, by the least mean that still matters beside the greatest. */
 static int decimals_of(const struct wi_trend_series *s)
 {
-	double most = 0;
-	int n;
+	double most = 0, least;
 
 	for (size_t i = 0; i < s->nr; i++)
 		most = fmax(most, fabs(s->point[i].of.mean));
-	if (!(most > 0) || most >= 10)
-		return 2;
-	n = 3 - (int)floor(log10(most));
-	return n > 9 ? 9 : n;
+	least = most;
+	for (size_t i = 0; i < s->nr; i++) {
+		double mean = fabs(s->point[i].of.mean);
+
+		if (mean > most / 1000 && mean < least)
+			least = mean;
+	}
+	return wi_columns_decimals(least);
 }
 
 static void add_change(struct wi_table *t, const struct wi_trend_series *s, const struct wi_trend_point *p)
@@ -67,10 +71,10 @@ static void add_bar(struct wi_table *t, double mean, double most)
 }
 
 static const struct wi_column columns[] = {
-	{ "", true, true },	  { "runs", false, false },    { "n", false, false },
-	{ "mean", false, false }, { "stddev", false, false },  { "min", false, false },
-	{ "max", false, false },  { "change ", false, false }, { "95 % interval", false, false },
-	{ "", true, false },
+	{ "", true, true },	   { "runs", false, false },	{ "n", false, false },
+	{ "mean", false, false },  { "stddev", false, false },	{ "min", false, false },
+	{ "max", false, false },   { "change ", false, false }, { "95 % interval", false, false },
+	{ "from 0", true, false },
 };
 
 static bool print_series(FILE *out, const struct wi_trend_report *r, const struct wi_trend_series *s,
