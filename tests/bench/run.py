@@ -3,8 +3,9 @@
 """Generates large traces, runs wakeif and its peers on them and prints CPU time, events a second, ratios and peak memory.
 
 Figures are CPU time (user + system) of the best of three runs, one of the slow peers; the ratio to libtracecmd is that of
-the medians of runs that take turns, so that a machine that slows down for a while slows both. The traces are removed
-afterwards. With the argument "report" that ratio is all that is measured.
+the medians of runs that take turns, so that a machine that slows down for a while slows both; of archives, ratios of the
+same kind (archives.py). The traces are removed afterwards. With the argument "report" or "archives" that part is all that
+is measured.
 """
 import os
 import shutil
@@ -12,27 +13,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-O = os.path.join(ROOT, os.environ.get("O", "build"))
-WAKEIF = os.path.join(O, "wakeif")
+import archives
+from measure import O, WAKEIF, Run
+
 EVENTS = int(os.environ.get("BENCH_EVENTS", "8000000"))
 FLAT = {8: "pack:1 l3:1 core:4 pu:2", 64: "pack:2 l3:2 core:8 pu:2"}
-
-
-class Run:
-    def __init__(self, argv):
-        start = time.monotonic()
-        with open(os.devnull, "r+b") as null:
-            p = subprocess.Popen(argv, stdin=null, stdout=null, stderr=subprocess.PIPE)
-            err = p.stderr.read()
-            _, status, usage = os.wait4(p.pid, 0)
-            p.returncode = os.waitstatus_to_exitcode(status)
-        if p.returncode:
-            sys.exit("%s: status %d: %s" % (" ".join(argv), p.returncode, err.decode("utf-8", "replace")))
-        self.user_s, self.cpu_s = usage.ru_utime, usage.ru_utime + usage.ru_stime
-        self.peak_mb, self.wall_s = usage.ru_maxrss * 1024 / 1e6, time.monotonic() - start
 
 
 def best(argv, times=3):
@@ -115,6 +101,9 @@ def simulations(path, cpus):
 def main():
     base = os.environ.get("BENCH_DIR", O)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=base) as folder:
+        if sys.argv[1:] == ["archives"]:
+            archives.bench(folder)
+            return 0
         print("%d events, 8 CPUs, trace.dat v6, uncompressed" % EVENTS)
         path = generate(folder, "plain.dat", EVENTS, 8, "-V", "6")
         plain = in_turns(path, EVENTS)
@@ -151,6 +140,8 @@ def main():
         runs = 20
         for what, argv in (("wakeif report", report(path, 8)), ("libtracecmd, open alone", [os.path.join(O, "tests", "peer_libtracecmd"), "-o", path])):
             print("  %-44s %7.2f ms CPU" % (what, 1000 * sum(Run(argv).cpu_s for _ in range(runs)) / runs))
+
+        archives.bench(folder)
     return 0
 
 

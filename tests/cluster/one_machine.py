@@ -132,8 +132,17 @@ class Slurm(Daemons):
             os.mkdir(self.path(folder))
         self.spawn("slurmctld", [self.programs["slurmctld"], "-D", "-i", "-f", self.env["SLURM_CONF"]], self.env)
         for i in range(1, self.nodes + 1):
-            self.spawn("slurmd-n%d" % i, [self.programs["slurmd"], "-D", "-N", "n%d" % i, "-f", self.env["SLURM_CONF"]], self.env)
+            self.start_node("n%d" % i)
         self.await_true("the nodes", self.all_idle)
+
+    def start_node(self, node):
+        self.spawn("slurmd-" + node, [self.programs["slurmd"], "-D", "-N", node, "-f", self.env["SLURM_CONF"]], self.env)
+
+    def restart_node(self, node):
+        """After its daemon was killed."""
+        self.children = [c for c in self.children if c[0] != "slurmd-" + node]
+        self.start_node(node)
+        self.await_true(node, self.all_idle)
 
     def munge(self):
         key, sock = self.path("munge.key"), self.path("munge.socket")
@@ -155,7 +164,7 @@ class Slurm(Daemons):
                  "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "SwitchType=switch/none", "MpiDefault=none",
                  "JobAcctGatherType=jobacct_gather/none", "AccountingStorageType=accounting_storage/none", "JobCompType=jobcomp/none",
                  "SelectType=select/cons_tres", "SchedulerType=sched/builtin", "SchedulerParameters=sched_interval=1,batch_sched_delay=0",
-                 "MailProg=/bin/true", "ReturnToService=2", "KillWait=10", "MinJobAge=300", "SlurmdParameters=config_overrides"]
+                 "MailProg=/bin/true", "ReturnToService=2", "KillWait=10", "MinJobAge=300", "SlurmdTimeout=10", "SlurmdParameters=config_overrides"]
         lines += ["NodeName=n%d NodeHostname=localhost NodeAddr=127.0.0.1 Port=%d CPUs=1 State=UNKNOWN" % (i + 1, p) for i, p in enumerate(ports[1:])]
         return "\n".join(lines + ["PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP", ""])
 
@@ -189,7 +198,8 @@ class Slurm(Daemons):
 
 
 class SshHosts(Daemons):
-    """sshd on several loopback addresses: hosts that share a file system. self.ssh is a command that reaches them by address."""
+    """sshd on several loopback addresses: hosts that share a file system. self.ssh is a command that reaches them by
+    address, or as node1, node2 ..."""
 
     def __init__(self, hosts=NODES):
         programs = {n: program(n) for n in ("sshd", "ssh", "ssh-keygen")}
@@ -218,8 +228,9 @@ class SshHosts(Daemons):
             ["Port %d" % self.port, *("ListenAddress " + h for h in self.hosts), "HostKey " + self.path("host"), "PidFile none", "UsePAM no",
              "AuthorizedKeysFile " + self.path("authorized_keys"), "PasswordAuthentication no", "KbdInteractiveAuthentication no",
              "PermitRootLogin prohibit-password", "StrictModes no", "PermitUserEnvironment no", "MaxStartups 100", ""]), 0o600)
+        aliases = [line for i, h in enumerate(self.hosts, 1) for line in ("Host node%d" % i, "HostName " + h)]
         self.write("ssh_config", "\n".join(
-            ["Host *", "Port %d" % self.port, "User " + getpass.getuser(), "IdentityFile " + self.path("user"), "IdentitiesOnly yes",
+            [*aliases, "Host *", "Port %d" % self.port, "User " + getpass.getuser(), "IdentityFile " + self.path("user"), "IdentitiesOnly yes",
              "UserKnownHostsFile " + self.path("known_hosts"), "GlobalKnownHostsFile /dev/null", "StrictHostKeyChecking accept-new",
              "BatchMode yes", "LogLevel ERROR", "ConnectTimeout 10", ""]), 0o600)
         self.spawn("sshd", [self.programs["sshd"], "-D", "-e", "-f", self.path("sshd_config")])

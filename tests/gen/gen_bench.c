@@ -4,15 +4,19 @@
  * The switch chain holds, wakeups are waking -> (migrate) -> wakeup -> switch, idle CPUs leave and enter idle.
  *
  *   gen_bench -o FILE [-e EVENTS] [-c CPUS] [-V 6|7] [-z none|zlib|zstd] [-k CHUNK_PAGES] [-p PAGE_BYTES] [-s SEED]
+ *   gen_bench -o FOLDER -n COUNT ...     so many traces, the seeds of which follow each other
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/gen/tracedat_writer.h"
 
 #define QUEUE 64
+#define FOLDER_TRACES 100
 
 struct task {
 	int32_t pid;
@@ -252,6 +256,46 @@ static const char *option(int argc, char **argv, const char *name, const char *f
 	return fallback;
 }
 
+static uint64_t write_trace(const struct tdw_cfg *cfg, uint64_t events, uint64_t seed, const char *path)
+{
+	struct gen g = { .left = events, .nr_cpus = cfg->nr_cpus, .nr_tasks = cfg->nr_cpus * 4 };
+
+	g.seed = seed * 0x9e3779b97f4a7c15u | 1;
+	g.w = tdw_new(cfg);
+	set_up(&g);
+	while (g.left) {
+		uint32_t c = earliest(&g);
+
+		if (g.cpu[c].current < 0)
+			run_idle(&g, c);
+		else
+			run_task(&g, c);
+	}
+	free(g.task);
+	free(g.cpu);
+	return tdw_finish(g.w, path);
+}
+
+/* An archive: folders of FOLDER_TRACES traces, each with a seed of its own. */
+static uint64_t write_archive(const struct tdw_cfg *cfg, uint64_t events, uint64_t seed, const char *root,
+			      unsigned count)
+{
+	char path[4096];
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		int len = snprintf(path, sizeof(path), "%s/%03u", root, i / FOLDER_TRACES);
+
+		if (len >= (int)sizeof(path) - 16 || (i % FOLDER_TRACES == 0 && mkdir(path, 0777) && errno != EEXIST)) {
+			fprintf(stderr, "%s: no such folder can be made\n", path);
+			exit(1);
+		}
+		snprintf(path + len, sizeof(path) - (size_t)len, "/%05u.dat", i);
+		bytes += write_trace(cfg, events, seed + i, path);
+	}
+	return bytes;
+}
+
 int main(int argc, char **argv)
 {
 	const char *out = option(argc, argv, "-o", NULL), *codec = option(argc, argv, "-z", "none");
@@ -267,31 +311,18 @@ int main(int argc, char **argv)
 		.uname = "Linux bench 6.1.0-57-amd64 x86_64",
 		.clock = "[local] global mono",
 	};
-	struct gen g = { .left = strtoull(option(argc, argv, "-e", "8000000"), NULL, 10), .nr_cpus = cfg.nr_cpus };
-	uint64_t bytes;
+	uint64_t events = strtoull(option(argc, argv, "-e", "8000000"), NULL, 10), bytes;
+	uint64_t seed = strtoull(option(argc, argv, "-s", "1"), NULL, 10);
+	unsigned count = (unsigned)strtoul(option(argc, argv, "-n", "0"), NULL, 10);
 
 	if (!out || !cfg.nr_cpus || cfg.nr_cpus > 4096 || cfg.page_bytes < 1024) {
 		fprintf(stderr,
 			"usage: %s -o FILE [-e EVENTS] [-c CPUS] [-V 6|7] [-z none|zlib|zstd] [-k CHUNK_PAGES] [-p "
-			"PAGE_BYTES] [-s SEED]\n",
+			"PAGE_BYTES] [-s SEED] [-n COUNT, FILE is a folder]\n",
 			argv[0]);
 		return 2;
 	}
-	g.seed = strtoull(option(argc, argv, "-s", "1"), NULL, 10) * 0x9e3779b97f4a7c15u | 1;
-	g.nr_tasks = g.nr_cpus * 4;
-	g.w = tdw_new(&cfg);
-	set_up(&g);
-	while (g.left) {
-		uint32_t c = earliest(&g);
-
-		if (g.cpu[c].current < 0)
-			run_idle(&g, c);
-		else
-			run_task(&g, c);
-	}
-	bytes = tdw_finish(g.w, out);
+	bytes = count ? write_archive(&cfg, events, seed, out, count) : write_trace(&cfg, events, seed, out);
 	printf("%s: %llu bytes\n", out, (unsigned long long)bytes);
-	free(g.task);
-	free(g.cpu);
 	return 0;
 }
