@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Shared by the tests of archives: small generated traces, batches, and what a database says, free of the order in which it was told."""
+import hashlib
 import os
 import random
 import sqlite3
@@ -11,6 +12,8 @@ GENERATOR = os.path.join(O, "tests", "gen_bench")
 TOPOLOGY = "pack:1 l3:1 core:2 pu:2"
 # Of one machine and its files; merge does not carry them.
 LOCAL_TABLES = {"file_cache"}
+# Only what others refer to; rows that nobody refers to any more may stay in them.
+SHARED_TABLES = {"analysis", "metric", "topology"}
 SEED = 20261201
 
 
@@ -56,11 +59,17 @@ class Dump:
             self.refers[table] = self.references(table)
 
     def references(self, table):
-        """{column: (table, column)}; references of several columns are told by those columns themselves."""
-        by_id = {}
+        """{column: (table, column)}. Of a reference by several columns each leads on to what that column of the other table refers to."""
+        out, by_id = {}, {}
         for row in self.con.execute("pragma foreign_key_list(%s)" % table):
-            by_id.setdefault(row[0], []).append((row[3], row[2], row[4]))
-        return {c[0][0]: (c[0][1], c[0][2] or self.primary(c[0][1])) for c in by_id.values() if len(c) == 1}
+            by_id.setdefault(row[0], []).append((row[3], row[2], row[4] or self.primary(row[2])))
+        for columns in by_id.values():
+            for column, other, there in columns:
+                if len(columns) == 1:
+                    out[column] = (other, there)
+                elif there in self.references(other):
+                    out[column] = self.references(other)[there]
+        return out
 
     def primary(self, table):
         return [r[1] for r in self.con.execute("pragma table_info(%s)" % table) if r[5]][0]
@@ -68,7 +77,9 @@ class Dump:
     def said(self, table, column, value):
         if (table, column, value) not in self.seen:
             row = self.con.execute("select * from %s where %s = ?" % (table, column), (value,)).fetchone()
-            self.seen[table, column, value] = repr(self.row(table, row)) if row else "nothing"
+            text = repr(self.row(table, row)) if row else "nothing"
+            # Of a long one, by which thousands of rows would be longer, its beginning and its hash.
+            self.seen[table, column, value] = text if len(text) < 200 else "%s... %s" % (text[:100], hashlib.sha256(text.encode()).hexdigest()[:20])
         return self.seen[table, column, value]
 
     def row(self, table, values):
@@ -82,7 +93,7 @@ class Dump:
 
     def all(self):
         out = []
-        for table in sorted(set(self.tables) - LOCAL_TABLES):
+        for table in sorted(set(self.tables) - LOCAL_TABLES - SHARED_TABLES):
             out += sorted("%s %r" % (table, self.row(table, r)) for r in self.con.execute("select * from " + table))
         return out
 
