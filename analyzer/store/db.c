@@ -116,6 +116,21 @@ static bool prepare_reading(struct wi_store *store, struct wi_err *err)
 	return run_sql(store, "BEGIN", "cannot be read", err) && wi_schema_check(store->db, store->file, err);
 }
 
+/* SQLite would say of a folder in which nothing can be made that the file is not there. */
+static bool check_folder(const char *path, struct wi_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	bool ok;
+
+	if (!folder)
+		return wi_err_nomem(err);
+	ok = !access(folder, W_OK | X_OK) ||
+	     wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot be made: %s", strerror(errno));
+	free(folder);
+	return ok;
+}
+
 static bool check_file(const char *path, enum wi_store_mode mode, struct wi_err *err)
 {
 	struct stat st;
@@ -123,8 +138,9 @@ static bool check_file(const char *path, enum wi_store_mode mode, struct wi_err 
 	if (mode == WI_STORE_MEMORY)
 		return true;
 	if (stat(path, &st))
-		return (errno == ENOENT && mode == WI_STORE_CREATE) ||
-		       wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
+		return errno == ENOENT && mode == WI_STORE_CREATE
+			       ? check_folder(path, err)
+			       : wi_err_at(err, WI_EIO, path, WI_NO_OFFSET, "cannot open: %s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return wi_err_at(err, WI_EREFUSED, path, WI_NO_OFFSET, "not a regular file");
 	if (!st.st_size && mode != WI_STORE_CREATE)

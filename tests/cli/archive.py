@@ -139,5 +139,4 @@ class ArchiveCase(Cli):
             only = sorted(set(got) - set(want))[:3], sorted(set(want) - set(got))[:3]
             self.fail("%d rows, expected %d; only here %s; only there %s" % (len(got), len(want), *([r[:400] for r in side] for side in only)))
         for command in (("runs", "--json"), ("runs", "--csv"), *diffs):
-            argv = list(command[:1]), list(command[1:])
-            self.assertEqual(self.run_raw(*argv[0], db, *argv[1])[:2], self.run_raw(*argv[0], expected, *argv[1])[:2], command)
+            self.assertEqual(self.ok(command[0], db, *command[1:]), self.ok(command[0], expected, *command[1:]), command)

@@ -54,7 +54,7 @@ class Disk(archive.ArchiveCase):
         return p.returncode, p.stderr.decode("utf-8", "replace")
 
     def assert_told(self, status, err):
-        self.assertEqual(status, 3, err)
+        self.assertEqual(status, 1, err)
         said = [line for line in err.splitlines() if line.startswith("wakeif: ")]
         self.assertEqual(len(said), 1, err)
         self.assertRegex(said[0], "(?i)full|no space")
@@ -63,7 +63,7 @@ class Disk(archive.ArchiveCase):
         """At any size: either all is in, or it is told; what is in is whole, and on a larger disk the same command does the rest."""
         needed, rows, outcomes = os.path.getsize(self.whole), set(archive.dump(self.whole)), set()
         for i in range(SIZES):
-            size = int(needed * (0.02 + 2.2 * i / SIZES))
+            size = int(needed * (0.02 + 5.0 * i / SIZES))
             with self.subTest(bytes=size):
                 status, err = self.small_disk(size, self.batch_argv(self.path("disk/r.db"), self.traces))
                 outcomes.add(status)
@@ -75,12 +75,12 @@ class Disk(archive.ArchiveCase):
                     self.assertFalse(sorted(set(archive.dump(db)) - rows)[:3])
                 self.batch(db, self.traces)
                 self.assert_same(db, self.whole)
-        self.assertEqual(outcomes, {0, 3})
+        self.assertEqual(outcomes, {0, 1})
 
     def test_disk_full_at_merge(self):
-        """The database that was there stays as it was."""
+        """The database that was there stays as it was, unless the disk was full only when all was written but not yet in its place."""
         halves = [self.batch(self.path("half-%d.db" % k), "--shard", "%d/2" % k, self.traces) for k in (1, 2)]
-        before, outcomes = archive.dump(halves[0]), set()
+        before, after, outcomes = archive.dump(halves[0]), archive.dump(self.whole), set()
         needed = os.path.getsize(self.whole)
         for i in range(SIZES):
             size = int(os.path.getsize(halves[0]) * 1.05 + needed * 3.0 * i / SIZES)
@@ -91,10 +91,10 @@ class Disk(archive.ArchiveCase):
                 self.assertEqual(archive.integrity(db), ["ok"])
                 if status:
                     self.assert_told(status, err)
-                    self.assertEqual(archive.dump(db), before)
+                    self.assertTrue(archive.dump(db) == before or "cannot be closed" in err and archive.dump(db) == after, err)
                 else:
                     self.assert_same(db, self.whole)
-        self.assertEqual(outcomes, {0, 3})
+        self.assertEqual(outcomes, {0, 1})
 
     def test_read_only(self):
         """Nothing can be written: one line. Everything can be read, also where nothing may be made beside the database."""
@@ -114,10 +114,10 @@ class Disk(archive.ArchiveCase):
             for argv in (self.batch_argv(os.path.join(folder, db), self.traces), [WAKEIF, "merge", self.whole, "-o", os.path.join(folder, db)]):
                 with self.subTest(argv=argv[1], db=db):
                     status, _, err = run(*argv)
-                    self.assertEqual(status, 3, err)
+                    self.assertEqual(status, 1, err)
                     said = [line for line in err.splitlines() if line.startswith("wakeif: ")]
                     self.assertEqual(len(said), 1, err)
-                    self.assertRegex(said[0], "(?i)read-?only")
+                    self.assertRegex(said[0], "Read-only file system|its folder, cannot be written")
         status, out, err = run(WAKEIF, "runs", "--json", os.path.join(folder, "old.db"))
         self.assertEqual((status, err), (0, ""))
         self.assertEqual(out, self.ok("runs", "--json", self.whole).encode())
@@ -132,7 +132,7 @@ class Disk(archive.ArchiveCase):
         os.mkdir(folder, 0o555)
         trace = shutil.copyfile(archive.files_below(self.traces)[0], self.path("one.dat"))
         os.chmod(self.dir, 0o755)
-        err = self.fails(3, "batch", "-q", "-o", os.path.join(folder, "r.db"), trace, user="nobody")
+        err = self.fails(1, "batch", "-q", "-o", os.path.join(folder, "r.db"), trace, user="nobody")
         self.assertEqual(len([line for line in err.splitlines() if line.startswith("wakeif: ")]), 1, err)
         self.assertEqual(os.listdir(folder), [])
 

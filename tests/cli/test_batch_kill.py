@@ -3,6 +3,7 @@
 """A batch, and a merge, that are killed at random moments: what is in the database stays in it and is whole, and the same command again ends
 with what an undisturbed run has. 220 kills with WAKEIF_FULL, else 24."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -127,17 +128,19 @@ class Killed(archive.ArchiveCase):
                 except ProcessLookupError:
                     victims = []
             err = p.communicate(timeout=120)[1].decode("utf-8", "replace")
-            self.assertEqual(p.returncode, 0, err)
             self.assert_whole(db)
             runs = {r for r in archive.dump(db) if r.startswith("run ")}
-            self.assertEqual(len(runs), TRACES)
             other = runs - self.rows
-            self.assertLessEqual(len(other), 1 if victims else 0)
+            nameless = len(re.findall("signal 9", err)) if len(runs) < TRACES else 0 # it died before it knew the hash of its trace
+            self.assertEqual(p.returncode, 1 if nameless else 0, err)
+            self.assertEqual(len(runs) + nameless, TRACES, err)
+            self.assertLessEqual(len(other) + nameless, 1 if victims else 0)
+            hit += nameless
             for row in other:
-                self.assertIn("'crashed'", row)
+                self.assertIn("('status', 'failed')", row) # it was not the trace's doing
                 self.assertIn("('signal', 9)", row)
                 hit += 1
-            self.batch(db, self.traces, "--retry")
+            self.batch(db, self.traces)
             self.assert_same(db, self.whole)
             os.unlink(db)
         self.assertGreater(hit, WORKER_KILLS // 3, "kills that cost a trace")

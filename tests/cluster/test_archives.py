@@ -191,7 +191,8 @@ class UnderSlurm(OnCluster):
         array, merge = self.submit()
         self.await_shard()
         time.sleep(0.2)
-        self.cluster.call("scancel", "--signal=TERM", "--batch", array)
+        for job in self.running(array):
+            self.cluster.call("scancel", "--signal=TERM", "--batch", job, check=False)  # one may just have ended
         self.assertIn("FAILED", [state for state, _ in self.cluster.await_jobs(array)])
         self.cluster.await_jobs(merge)
         kept = [k for k in range(1, SHARDS + 1) if os.path.exists(self.part(k))]
@@ -204,13 +205,16 @@ class UnderSlurm(OnCluster):
         """A job that the scheduler puts back into the queue while it runs."""
         array, merge = self.submit()
         self.await_shard()
-        running = [line.split("|")[0] for line in self.cluster.call("squeue", "-h", "-r", "-t", "RUNNING", "-j", array, "-o", "%i|%T").split()]
+        running = self.running(array)
         self.assertTrue(running)
         self.cluster.call("scontrol", "requeue", running[0])
         # A requeued job waits for a while; an operator may hurry it.
         self.await_true("the job waits again", lambda: self.hurry(array), 120)
         self.assertEqual(self.cluster.await_jobs(merge, 300), [("COMPLETED", "0:0")], self.logs())
         self.assert_finished()
+
+    def running(self, array):
+        return self.cluster.call("squeue", "-h", "-r", "-t", "RUNNING", "-j", array, "-o", "%i", check=False).split()
 
     def hurry(self, array):
         waiting = self.cluster.call("squeue", "-h", "-r", "-t", "PENDING", "-j", array, "-o", "%i", check=False).split()

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Ten thousand traces: all are accounted for, in bounded time, with a parent whose memory does not grow, in a database of bounded size.
 
-By hand, with fewer: WAKEIF_MANY=500 tests/pyrun.py tests/cluster/test_many.py. Bounds on time hold where this runs alone on two CPUs.
+By hand, with fewer: WAKEIF_MANY=500 tests/pyrun.py tests/cluster/test_many.py. The bound on time is
+one of two CPUs that are this test's alone; on a busy machine the CPU time is held against it.
 """
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -29,13 +31,14 @@ class Watched:
     """Runs argv; peak memory of the process itself, children apart."""
 
     def __init__(self, argv, cwd):
-        start = time.monotonic()
+        start, before = time.monotonic(), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
         p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd)
         self.peak_kb = 0
         while p.poll() is None:
             self.peak_kb = max(self.peak_kb, self.high_water_kb(p.pid))
             time.sleep(0.02)
         self.wall_s, self.status = time.monotonic() - start, p.returncode
+        self.cpu_s = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
         self.out, self.err = (s.decode("utf-8", "replace") for s in p.communicate())
 
     @staticmethod
@@ -80,6 +83,7 @@ class Many(archive.ArchiveCase):
                     f.write(data)
 
     def test_many(self):
+        alone = os.getloadavg()[0] < 1.5
         self.spoil()
         few, many = self.watched("few.db", "few"), self.watched("many.db", "many")
         self.assert_whole(self.path("many.db"))
@@ -90,13 +94,15 @@ class Many(archive.ArchiveCase):
         self.assertEqual(len(json.loads(self.ok("runs", "--json", self.path("many.db")))["runs"]), MANY + OTHERS)
         size_kb = os.path.getsize(self.path("many.db")) / 1000 / (MANY + OTHERS)
         again = self.watched("many.db", "many")
-        print("%d traces: %.1f s, again %.1f s; parent's peak %d KB, of %d traces %d KB; %.1f KB of database a trace" %
-              (MANY, many.wall_s, again.wall_s, many.peak_kb, FEW, few.peak_kb, size_kb), flush=True)
+        print("%d traces: %.1f s, %.1f s CPU, again %.1f s; parent's peak %d KB, of %d traces %d KB; %.1f KB of database a trace" %
+              (MANY, many.wall_s, many.cpu_s, again.wall_s, many.peak_kb, FEW, few.peak_kb, size_kb), flush=True)
         self.assertLessEqual(size_kb, KB_A_TRACE)
         self.assertLessEqual(many.peak_kb, few.peak_kb + MEMORY_SLACK_KB)
-        if len(os.sched_getaffinity(0)) >= 2 and not os.environ.get("WAKEIF_INSTRUMENTED"):
-            self.assertLessEqual(many.wall_s, LIMIT_S)
-            self.assertLess(again.wall_s, many.wall_s / 4, "what is in is not analysed again")
+        if not os.environ.get("WAKEIF_INSTRUMENTED"):
+            self.assertLessEqual(many.cpu_s / 2, LIMIT_S)
+            if alone and len(os.sched_getaffinity(0)) >= 2:
+                self.assertLessEqual(many.wall_s, LIMIT_S)
+        self.assertLess(again.cpu_s, many.cpu_s / 4, "what is in is not analysed again")
 
 
 if __name__ == "__main__":
