@@ -9,7 +9,8 @@
 #
 # The database is written on this machine's own disk (TMPDIR), because SQLite wants locks and shared memory that network file systems do not
 # have; PARTS only ever sees whole databases, which take their name in one step. Stopped by a signal (a time limit, scancel, Ctrl-C), the shard
-# puts what it has into PARTS and ends with a failure, so that the scheduler or the user starts it again.
+# puts what it has into PARTS and ends with a failure, so that the scheduler or the user starts it again. It also fails when a file of LIST
+# cannot be read: on a machine that lacks a file system all of them would be missing, and nothing else would tell.
 #
 # WAKEIF names the program (default: wakeif).
 set -eu
@@ -35,7 +36,7 @@ trap 'rm -rf "$scratch" "$arriving"' EXIT
 trap 'stopped=1; [ -z "$child" ] || kill -TERM "$child" 2>/dev/null || :' TERM INT HUP
 
 [ ! -e "$part" ] || cp "$part" "$work"
-"${WAKEIF:-wakeif}" batch --files-from "$list" --shard "$k/$n" -o "$work" ${jobs:+--jobs "$jobs"} "$@" &
+"${WAKEIF:-wakeif}" batch --files-from "$list" --shard "$k/$n" -o "$work" ${jobs:+--jobs "$jobs"} "$@" >"$scratch/summary" &
 child=$!
 status=0
 while :; do
@@ -43,6 +44,7 @@ while :; do
 	kill -0 "$child" 2>/dev/null || break # a wait that a signal ended is not the end of the child
 done
 child=
+cat "$scratch/summary"
 
 # Companions mean that the writer did not come to its end: the part of the last try stays.
 if [ -s "$work" ] && [ ! -e "$work-wal" ] && [ ! -e "$work-journal" ]; then
@@ -51,4 +53,8 @@ if [ -s "$work" ] && [ ! -e "$work-wal" ] && [ ! -e "$work-journal" ]; then
 	mv "$arriving" "$part"
 fi
 [ -z "$stopped" ] || [ "$status" -ne 0 ] || status=130
+if [ "$status" -eq 0 ] && ! grep -q ' 0 unreadable' "$scratch/summary"; then
+	echo "$0: files of $list cannot be read on $(uname -n)" >&2
+	status=1
+fi
 exit "$status"

@@ -18,7 +18,7 @@ from one_machine import Slurm, SshHosts, Unavailable, program
 SCRIPTS = os.path.join(ROOT, "samples", "cluster")
 TRACES = 120
 SHARDS = 5
-DIFF = ("diff", "--json", "--a", "group=a", "--b", "group=b")
+TREND = ("trend", "--json", "--metric", "latency.wakeup.p99_ns", "--by", "group")
 OPTIONS = ("-q", "--topology", archive.TOPOLOGY, "--tag", "group=/([ab])/")
 DOC = os.path.join(ROOT, "doc", "cluster.md")
 DEAD_HOST = "127.0.0.99"  # no sshd listens there
@@ -116,7 +116,7 @@ class OnCluster(archive.ArchiveCase):
 
     def assert_finished(self):
         self.assert_whole(self.out)
-        self.assert_same(self.out, self.whole, DIFF)
+        self.assert_same(self.out, self.whole, TREND)
         self.assertEqual(os.listdir(self.path("own")), [])
         left = [n for n in os.listdir(self.out + ".parts") + os.listdir(self.dir) if n.startswith(".")]
         self.assertEqual(left, [])
@@ -309,6 +309,18 @@ class UnderParallel(OnCluster):
         self.await_true("no shard works for nobody", lambda: not self.shards(), 60)
         shutil.rmtree(self.path("own"))
         os.mkdir(self.path("own"))
+        self.assert_ends_well(self.start(self.cluster.hosts))
+
+    def test_missing_file(self):
+        """What the list names and no machine finds is no silence: the shards fail, the rest is done, nothing is merged."""
+        with open(self.list, "a", encoding="utf-8") as f:
+            f.write(self.path("gone.dat") + "\n")
+        p = self.start(self.cluster.hosts)
+        out = p.communicate(timeout=300)[0].decode("utf-8", "replace")
+        self.assertNotEqual(p.returncode, 0)
+        self.assertIn("cannot be read on", out)
+        self.assertFalse(os.path.exists(self.out))
+        self.write("gone.dat", "")  # now there is something, which is no trace
         self.assert_ends_well(self.start(self.cluster.hosts))
 
     def test_missing_part(self):
