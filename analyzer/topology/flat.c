@@ -66,9 +66,9 @@ static const char *text(struct flat *f)
 
 	if (!to)
 		wi_err_nomem(f->err);
-	else if (from && memchr(from, 0, len))
+	else if (!from || memchr(from, 0, len))
 		f->in->failed = true;
-	else if (from)
+	else
 		memcpy(to, from, len);
 	return to;
 }

@@ -501,6 +501,7 @@ static void waking(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 		x_wake(x, nr)->on_tape = true;
 	}
 	if (fork) {
+		first_seen(t, WI_START_UNBORN, NONE); /* sched_process_fork may have come before the window */
 		x_wake(x, nr)->fate = WAKE_FORKED;
 		t->fork_seen = x_wake(x, nr)->on_tape;
 		t->about.parent = waker;

@@ -282,7 +282,12 @@ static bool turn(struct finish *f, uint32_t task, const struct wi_op *raw, uint3
 		op.wake = k->noise;
 	} else if (raw->kind == WI_OP_FORK) {
 		const struct wake *k = x_wake(x, raw->target);
+		struct xtask *child = x_task(x, k->wakee);
 
+		/* A number is born again without an end on record, or twice: who lives already stays as he is. */
+		if (child->about.start != WI_START_UNBORN || child->forked)
+			return false;
+		child->forked = true;
 		op.target = k->wakee;
 		op.wake = k->noise;
 	} else if (raw->kind == WI_OP_BLOCK) {
@@ -332,7 +337,7 @@ static void end_tape(struct wi_extract *x, struct xtask *t)
 {
 	if (!t->seen) { /* named by others only: nothing of it is known but that it did not run */
 		t->about.start = WI_START_BLOCKED;
-		t->about.cpu = t->cpu != NONE ? t->cpu : 0;
+		t->about.cpu = t->cpu;
 		wi_extract_put(x, t, (struct wi_op){ .kind = WI_OP_BLOCK, .target = NO_WAKE });
 	}
 	if (!t->nr_ops || t->ops[t->nr_ops - 1].kind != WI_OP_EXIT)
@@ -341,6 +346,8 @@ static void end_tape(struct wi_extract *x, struct xtask *t)
 	t->about.kthread = wi_is_kernel_thread(t->about.pid, t->about.comm);
 	if (t->about.prio == WI_PRIO_UNKNOWN)
 		t->about.prio = 120;
+	if (t->about.cpu >= x->opt.topology->nr_cpus)
+		t->about.cpu = WI_WORK_NONE;
 	t->about.born_unseen = t->about.start == WI_START_UNBORN && !t->fork_seen;
 	x->facts.forks += t->fork_seen;
 	x->facts.births += t->about.born_unseen;

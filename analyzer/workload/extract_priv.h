@@ -27,6 +27,7 @@ struct xtask {
 	uint8_t state;		   /* enum xstate */
 	bool seen;		   /* has a state in the window */
 	bool fork_seen;		   /* a FORK op stands on its parent's raw tape */
+	bool forked;		   /* ... and on its tape */
 	int16_t prio;
 	uint8_t policy;
 	uint32_t cpu;

@@ -358,8 +358,8 @@ static bool get_op(struct unpack *u, struct wi_op *op, size_t at)
 	return (op->kind != WI_OP_RUN || op->value <= MAX_TIME_NS) || wrong(u, "an impossible run, operation", at);
 }
 
-/* Sums of a tape, and that no task is born twice. */
-static bool sum_up(struct unpack *u, struct wi_work_task *t, bool *born)
+/* What is not in the file: sums of a tape. */
+static bool sum_up(struct unpack *u, struct wi_work_task *t)
 {
 	for (size_t n = 0; n < t->nr_ops; n++) {
 		const struct wi_op *op = &u->w->ops[t->first_op + n];
@@ -368,11 +368,6 @@ static bool sum_up(struct unpack *u, struct wi_work_task *t, bool *born)
 		t->nr_blocks += op->kind == WI_OP_BLOCK || op->kind == WI_OP_SLEEP;
 		if (t->work_ns > MAX_TIME_NS)
 			return wrong(u, "impossibly much work before operation", t->first_op + n);
-		if (op->kind == WI_OP_FORK && op->target < u->w->nr_tasks) {
-			if (born[op->target] || u->w->task[op->target].born_unseen)
-				return wrong(u, "a task born twice", op->target);
-			born[op->target] = true;
-		}
 	}
 	return true;
 }
@@ -381,7 +376,6 @@ static bool get_tapes(struct unpack *u)
 {
 	struct wi_workload *w = u->w;
 	uint32_t nr_ops;
-	bool *born = NULL, ok = true;
 	size_t at = 0;
 
 	w->task = array(u, &w->nr_tasks, TASK_BYTES, sizeof(*w->task));
@@ -397,13 +391,10 @@ static bool get_tapes(struct unpack *u)
 	for (size_t n = 0; n < w->nr_ops; n++)
 		if (!get_op(u, &w->ops[n], n))
 			return false;
-	born = calloc((size_t)w->nr_tasks + 1, 1);
-	if (!born)
-		return wi_err_nomem(u->err);
-	for (uint32_t i = 0; ok && i < w->nr_tasks; i++)
-		ok = sum_up(u, &w->task[i], born);
-	free(born);
-	return ok;
+	for (uint32_t i = 0; i < w->nr_tasks; i++)
+		if (!sum_up(u, &w->task[i]))
+			return false;
+	return true;
 }
 
 struct wi_workload *wi_workload_unpack(struct wi_bytes_in *in, struct wi_err *err)

@@ -111,12 +111,32 @@ static bool check_task(const struct wi_workload *w, uint32_t i, struct wi_err *e
 		return wrong(err, "a tape lies outside of the tapes", i);
 	if (t->start > WI_START_UNBORN || (t->allowed != WI_WORK_NONE && t->allowed >= w->nr_masks))
 		return wrong(err, "a task's start or affinity", i);
-	if (t->start != WI_START_UNBORN && t->cpu >= w->topology->nr_cpus)
-		return wrong(err, "a task without a CPU", i);
+	if (t->cpu != WI_WORK_NONE && t->cpu >= w->topology->nr_cpus)
+		return wrong(err, "a task on no CPU", i);
 	if (t->start == WI_START_BLOCKED &&
 	    (!t->nr_ops || first->work_ns || (first->kind != WI_OP_BLOCK && first->kind != WI_OP_SLEEP)))
 		return wrong(err, "a sleeper's tape does not begin with a block", i);
 	return check_tape(w, i, err);
+}
+
+static bool check_births(const struct wi_workload *w, struct wi_err *err)
+{
+	bool *born = calloc((size_t)w->nr_tasks + 1, sizeof(*born)), ok = true;
+
+	if (!born)
+		return wi_err_nomem(err);
+	for (uint32_t i = 0; i < w->nr_tasks; i++)
+		born[i] = w->task[i].born_unseen;
+	for (size_t n = 0; ok && n < w->nr_ops; n++) {
+		const struct wi_op *op = &w->ops[n];
+
+		if (op->kind != WI_OP_FORK)
+			continue;
+		ok = !born[op->target] || wrong(err, "a task born twice", op->target);
+		born[op->target] = true;
+	}
+	free(born);
+	return ok;
 }
 
 bool wi_workload_check(const struct wi_workload *w, struct wi_err *err)
@@ -133,7 +153,7 @@ bool wi_workload_check(const struct wi_workload *w, struct wi_err *err)
 	for (uint32_t i = 0; i < w->nr_tasks; i++)
 		if (!check_task(w, i, err))
 			return false;
-	return true;
+	return check_births(w, err);
 }
 
 void wi_workload_free(struct wi_workload *w)

@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 import evil_workload as evil
-from cli import SAMPLES, WAKEIF
+from cli import SAMPLES, Ftrace, stacked
 from evil_workload import BLOCK, MS, ORDER, RUN, SECOND, SLEEP, YIELD, op, sleep, task, wake
 from test_attack import Attack
 
@@ -59,7 +59,7 @@ class Contents(Attack):
         one = [task([op(RUN, value=MS)])]
         for says, kw in (("impossible window", dict(window=1 << 53)), ("impossible window", dict(hz=10001)), ("impossible window", dict(speed=100)),
                          ("impossible number of CPUs", dict(machine=evil.u32(0))), ("impossible number of CPUs", dict(machine=evil.u32(1 << 31))),
-                         ("an impossible sleep", dict(sleeps=[sleep(MS, MS, cpu=7)])), ("a counter of no task", dict(counters=[(9, 0)])),
+                         ("a text or set is impossible", dict(machine=evil.topology(2, source=None))), ("an impossible sleep", dict(sleeps=[sleep(MS, MS, cpu=7)])), ("a counter of no task", dict(counters=[(9, 0)])),
                          ("an order edge to no task", dict(orders=[(9, 0)])), ("an empty affinity", dict(masks=[evil.cpu_set((), 2)])),
                          ("affinity to CPUs that the machine has not", dict(masks=[evil.cpu_set((2,), 2)])), ("its tally", dict(end=b""))):
             with self.subTest(says=says):
@@ -80,6 +80,37 @@ class Contents(Attack):
         for more in ((), ("--power-savings", "mc=2,smt=2")):
             self.run_it([task([op(RUN, value=100 * MS)], cpu=i) for i in range(4)], cores=2048, threads=2,
                         command=("simulate", "--seeds", "1", "--jobs", "1", "--no-sensitivity", *more))
+
+
+class Traces(Attack):
+    """Records that contradict each other, or say too little: tapes that are sound all the same, from the trace and saved."""
+
+    def run_it(self, trace):
+        self.attack(trace.text().encode(), "simulate", "--seeds", "1", status=0, name="t.txt")
+        out = self.attack(None, "workload", "--save", self.path("saved.wl"), self.path("t.txt"), status=0)[1]
+        self.attack(None, "simulate", "--seeds", "1", self.path("saved.wl"), status=0)
+        return out
+
+    def test_a_task_of_unknown_place(self):
+        self.run_it(Ftrace().wake(3, 1, "<idle>", 0, "x", 37, 3, "sched_wakeup"))
+        self.run_it(Ftrace().wake(1, 1, "<idle>", 0, "x", 37, 2).wake(1, 9, "<idle>", 0, "x", 37, 2, "sched_wakeup"))
+
+    def test_born_around_the_start(self):
+        """Forked before the window, first woken in it."""
+        t = Ftrace().add(0, 15, "<idle>", 0, "sched_process_fork: comm=swapper/0 pid=0 child_comm=child child_pid=33")
+        self.run_it(t.wake(1, 2218, "mother", 15, "child", 33, 2, "sched_wakeup_new"))
+
+    def test_born_while_alive(self):
+        t = Ftrace().switch(0, 10, "swapper/0", 0, "R", "mother", 5)
+        for us in (20, 40, 60):
+            t.add(0, us, "mother", 5, "sched_process_fork: comm=mother pid=5 child_comm=mother child_pid=6")
+            t.wake(0, us + 1, "mother", 5, "mother", 6, 1, "sched_wakeup_new")
+            t.switch(1, us + 5, "swapper/1", 0, "R", "mother", 6)
+            t.switch(1, us + 9, "mother", 6, "S", "swapper/1", 0)
+        self.run_it(t)
+        t = stacked()
+        t.wake(0, 1001010, "waker", 100, "wakee", 101, 0, "sched_wakeup_new").wake(0, 1001020, "waker", 100, "waker", 100, 0, "sched_wakeup_new")
+        self.run_it(t)
 
 
 class Targets(Attack):
