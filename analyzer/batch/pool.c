@@ -526,18 +526,20 @@ static bool take(struct pool *p, struct slot *s, bool *got, struct wi_err *err)
 	return true;
 }
 
-static bool fill(struct pool *p, bool *waiting, struct wi_err *err)
+/* Traces into all free slots; *none: there are no more of them at present. */
+static bool fill(struct pool *p, bool *none, struct wi_err *err)
 {
-	*waiting = false; /* for the search, with a slot free */
+	*none = false;
 	for (size_t i = 0; i < p->opts->jobs; i++) {
-		bool got = true;
-
 		/* One that was through at once leaves its slot free: a long run of these must not hold up the others.
 		 */
-		for (int n = 0; n < STEPS_AHEAD && got && p->slot[i].state == FREE; n++)
+		for (int n = 0; n < STEPS_AHEAD && !*none && p->slot[i].state == FREE; n++) {
+			bool got;
+
 			if (!take(p, &p->slot[i], &got, err))
 				return false;
-		*waiting |= p->slot[i].state == FREE;
+			*none = !got;
+		}
 	}
 	return true;
 }
@@ -605,15 +607,15 @@ static void report(const struct pool *p)
 
 static bool turn(struct pool *p, bool *more, struct wi_err *err)
 {
-	bool waiting;
+	bool none;
 
-	if (!fill(p, &waiting, err))
+	if (!fill(p, &none, err))
 		return false;
-	*more = busy(p) || !p->searched;
+	*more = busy(p) || !p->searched || !none;
 	if (!p->searched && !search(p, err))
 		return false;
 	if (busy(p))
-		wait_for_workers(p, !p->searched);
+		wait_for_workers(p, !p->searched || (!none && busy(p) < p->opts->jobs));
 	if (!attend_all(p, err))
 		return false;
 	if (p->open && wi_now_ns() - p->opened_ns >= COMMIT_NS && !commit(p, err))

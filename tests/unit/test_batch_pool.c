@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -354,6 +355,29 @@ static void stopped_anywhere_it_goes_on(void **state)
 	assert_int_equal(last.count.known, before);
 }
 
+/* More of them than are looked at between two looks at the workers. */
+static void known_ones_need_no_worker(void **state)
+{
+	const struct timespec settled = { 2, 200000000 }; /* younger hashes are not kept */
+	struct run r = { .opts.jobs = 2 };
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "t%d", i);
+		put(name);
+	}
+	nanosleep(&settled, NULL);
+	batch(&r);
+	assert_int_equal(r.count.status[WI_RUN_OK], 300);
+	put("exit-new");
+	batch(&r);
+	assert_int_equal(r.count.known, 300);
+	assert_int_equal(r.count.status[WI_RUN_FAILED], 1);
+	assert_int_equal(r.count.done, 301);
+}
+
 static void nothing_is_left_open(void **state)
 {
 	struct run r = { .opts.jobs = 3 };
@@ -384,6 +408,7 @@ int main(void)
 		TEST(copies_wait_for_the_first),
 		TEST(stopped_anywhere_it_goes_on),
 		TEST(nothing_is_left_open),
+		TEST(known_ones_need_no_worker),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
