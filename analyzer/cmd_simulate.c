@@ -453,20 +453,20 @@ static bool add_power_savings(struct simulate_cmd *c, const struct wi_sim_opts *
 	return true;
 }
 
-/* The same what-ifs with wakes from outside timed the other way, and without soft edges. */
+/* The same what-ifs with wakes from outside timed the other way, and without inferred wakes. */
 static bool add_sensitivity(struct simulate_cmd *c, struct wi_err *err)
 {
 	for (size_t i = 0; i < c->nr_what_ifs && !c->no_sensitivity; i++) {
 		for (int k = 0; k < 3; k++) {
 			static const char *const name[] = { ", wakes from outside at recorded times",
 							    ", wakes from outside after recorded lengths",
-							    ", no soft order edges" };
+							    ", without inferred wakes" };
 			struct wi_sim_opts like = c->opts[c->first_what_if + i];
 			struct wi_model_spec spec = { .ops = like.ops,
 						      .values = (int64_t *)(uintptr_t)like.values,
 						      .label = c->policy[c->first_what_if + i].label };
 
-			if (k == 2 && !c->w->nr_orders)
+			if (k == 2 && !c->w->facts.orders && !c->w->facts.requests)
 				continue;
 			like.external = k == 0 ? WI_EXTERNAL_ABSOLUTE : k == 1 ? WI_EXTERNAL_RELATIVE : like.external;
 			like.no_orders |= k == 2;

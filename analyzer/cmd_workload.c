@@ -31,7 +31,7 @@ static const struct argp_option options[] = {
 	  "wakes in softirq context: the interrupted task's own work where most of the wakee's are (auto, the "
 	  "default), or nobody's",
 	  0 },
-	{ "no-orders", KEY_NO_ORDERS, NULL, 0, "no soft order edges between a waker and the wakee that preempted it",
+	{ "no-orders", KEY_NO_ORDERS, NULL, 0, "infer nothing that left no event: no soft order edges, no requests to a server that was awake",
 	  0 },
 	{ 0 },
 };

@@ -28,7 +28,7 @@ static uint64_t value(const struct wi_workload *w, size_t i)
 static size_t bytes(const struct wi_workload *w)
 {
 	return w->nr_ops * sizeof(*w->ops) + w->nr_sleeps * sizeof(*w->sleep) + w->nr_counters * sizeof(*w->counter) +
-	       w->nr_orders * sizeof(*w->order) + w->nr_tasks * sizeof(*w->task);
+	       w->nr_tasks * sizeof(*w->task);
 }
 
 static void say(char *text, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

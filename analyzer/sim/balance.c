@@ -95,21 +95,24 @@ static uint32_t take(struct sim *s, uint32_t from, uint32_t cpu, const struct wa
 
 /* ---- before a CPU idles ---- */
 
-/* A CPU's idle time is remembered as an average, at most twice the migration cost, so that long ones weigh no more. */
+/* A CPU's idle time is remembered as an average, at most twice what a look costs, so that long ones weigh no more. */
 void s_idle_ended(struct sim *s, uint32_t cpu, bool woken)
 {
 	struct sim_cpu *c = &s->cpu[cpu];
-	uint64_t idle_ns = s->now_ns - c->idle_since_ns, most = 2 * MIGRATION_COST_NS * s->params.scale;
+	uint64_t idle_ns = s->now_ns - c->idle_since_ns, most = MIGRATION_COST_NS * s->params.scale;
 
 	if (!woken) /* by what it has taken from others */
 		return;
+	if (most < s->newidle_cost_ns)
+		most = s->newidle_cost_ns;
+	most *= 2;
 	c->avg_idle_ns += (uint64_t)(((int64_t)idle_ns - (int64_t)c->avg_idle_ns) / 8);
 	if (c->avg_idle_ns > most)
 		c->avg_idle_ns = most;
 }
 
 /*
- * The kernel remembers the longest that a look at a domain has taken, up to the migration cost. That is not on record;
+ * The kernel remembers the longest that a look at a domain has taken, at least 5 us here. That is not on record;
  * a placement decision looks at about as many CPUs, and those are: the longest that one CPU of many meets.
  */
 #define DEFAULT_COST_NS 5000u
@@ -124,7 +127,7 @@ static int by_ns(const void *a, const void *b)
 bool s_balance_begin(struct sim *s)
 {
 	const struct wi_workload *w = s->w;
-	uint64_t *ns, most = MIGRATION_COST_NS;
+	uint64_t *ns;
 	size_t nr = 0, room = 1, cpus = w->topology->nr_cpus;
 
 	for (uint32_t k = 0; k < WI_NR_WAKE_KINDS; k++)
@@ -140,8 +143,6 @@ bool s_balance_begin(struct sim *s)
 	s->newidle_cost_ns = nr > cpus && s->o.noise != WI_NOISE_NONE ? ns[nr - cpus] : DEFAULT_COST_NS;
 	if (s->newidle_cost_ns < DEFAULT_COST_NS)
 		s->newidle_cost_ns = DEFAULT_COST_NS;
-	if (s->newidle_cost_ns > most)
-		s->newidle_cost_ns = most;
 	s->newidle_cost_ns *= s->params.scale;
 	for (uint32_t c = 0; c < s->topo->nr_cpus; c++)
 		for (uint32_t d = 0; d < SIM_DOMAINS; d++)

@@ -14,7 +14,7 @@
  */
 #define WI_SIM_METRICS(X)                                                                                              \
 	X(UTIL, "util", "utilisation", PERCENT, 0.01, false)                                                           \
-	X(CORUN, "corun", "co-run of SMT siblings", PERCENT, 0.015, true)                                                 \
+	X(CORUN, "corun", "co-run of SMT siblings", PERCENT, 0.015, true)                                              \
 	X(STAY, "stay", "stays on prev_cpu", PERCENT, 0.01, true)                                                      \
 	X(MIGRATIONS, "migrations", "migrations per waking", NUMBER, 0.02, false)                                      \
 	X(MIGRATIONS_PER_S, "migrations_per_s", "migrations per s", NUMBER, 0, false)                                  \
@@ -44,7 +44,7 @@ struct wi_sim_stat {			/* over seeds */
 
 /* Runs of one policy, a result a seed. */
 struct wi_sim_policy {
-	char *label; /* owned */
+	char *label;   /* owned */
 	uint32_t base; /* number of the policy that it is compared with; UINT32_MAX: none */
 	struct wi_sim_result *run;
 	uint32_t nr_runs;

@@ -137,7 +137,7 @@ static void begin_task(struct sim *s, uint32_t i)
 	t->op = a->first_op;
 	t->end_op = a->first_op + a->nr_ops;
 	t->state = a->start == WI_START_UNBORN ? S_UNBORN : S_BLOCKED;
-	t->order_waiters = t->next_order_waiter = t->waking = t->waker = NONE;
+	t->waking = t->waker = NONE;
 	t->e.task = i;
 	t->e.prio = a->prio == -1 ? 0 : a->prio;
 	t->e.policy = a->policy == WAKEIF_POLICY_UNKNOWN ? WAKEIF_POLICY_NORMAL : a->policy;
@@ -388,7 +388,7 @@ static bool finish(struct sim *s, struct wi_err *err)
 	for (uint32_t i = 0; i < s->w->nr_tasks; i++)
 		r->tasks_undone += s->task[i].state != S_OVER && !never_woken(s, &s->task[i]);
 	for (uint32_t i = 0; i < s->w->nr_counters; i++)
-		r->wakes_lost += s->counter[i].stored;
+		r->wakes_lost += s->counter[i].stored > 0 ? (uint64_t)s->counter[i].stored : 0;
 	if (s->failed || !wi_estimates_ok(s->est, err))
 		return wi_err_nomem(err);
 	if (too_long(s, s->nr_ticks_done))
@@ -410,6 +410,8 @@ static void free_machine(struct sim *s)
 	free(s->view_cpu);
 	free(s->task);
 	free(s->counter);
+	free(s->client);
+	free(s->late_ns);
 	free(s->core);
 	free(s->core_busy);
 	free(s->package);
@@ -448,7 +450,8 @@ bool wi_sim_run(const struct wi_workload *w, const struct wi_sim_opts *opts, str
 	begin_cpus(&s);
 	begin_idle(&s);
 	begin_masks(&s);
-	if (!s_timers_begin(&s) || !s_balance_begin(&s) || !s_core_begin(&s) || !s_power_begin(&s)) {
+	if (!s_answers_begin(&s) || !s_timers_begin(&s) || !s_balance_begin(&s) || !s_core_begin(&s) ||
+	    !s_power_begin(&s)) {
 		wi_err_nomem(err);
 		goto out;
 	}

@@ -5,6 +5,7 @@
  *	machine.c	begin, main loop, end
  *	run.c		who runs on a CPU: schedule, account, the operations of tapes
  *	wake.c		a wakeup: waking, decision, enqueue, preemption check
+ *	answers.c	whom a server answers
  *	timers.c	sleeping tasks whose timers may go off with other interrupts
  *	place.c		what a model sees and answers; placement without a model
  *	events.c	what is due when; draws
@@ -30,7 +31,7 @@
 
 enum sim_state {
 	S_UNBORN,
-	S_BLOCKED, /* by a BLOCK, a SLEEP or an ORDER: wait_kind tells */
+	S_BLOCKED, /* by a BLOCK, a TAKE or a SLEEP: wait_kind tells */
 	S_WAKING,  /* sched_waking to decision */
 	S_PENDING, /* decision to enqueue */
 	S_RUNNABLE,
@@ -51,11 +52,14 @@ struct sim_task {
 	bool stalls;		  /* between STALL and RESUME: its CPU heeds nothing while it runs */
 	bool moves;		  /* to be placed anew when it leaves its CPU: exec */
 	uint32_t cpu;
-	uint32_t waits_for;				 /* counter, sleep or order */
-	uint32_t nr_blocks;				 /* reached */
-	uint32_t order_waiters, next_order_waiter;	 /* tasks that wait for nr_blocks; list */
+	uint32_t waits_for; /* counter or sleep */
+	uint32_t nr_blocks; /* reached */
+	/* as a client: its servers, list. As a server: who asks, list; the counter where they ask; answers given before
+	 * anybody asked */
+	uint32_t first_server, first_asker, last_asker, asked_at, answers_ahead;
 	uint64_t block_ns, ran_until_ns, rr_ns, touched; /* touched: order in which tasks were queued or ran last */
 	uint64_t due_ns;				 /* when its sleeps can end at the earliest; 0: not known */
+	size_t first_late, nr_late;			 /* in late_ns[] */
 	uint32_t next_sleeper, prev_sleeper;		 /* on its CPU */
 	uint32_t timer_gen;				 /* of the timer event */
 	bool timed;					 /* among the CPU's sleepers */
@@ -141,8 +145,16 @@ struct sim_event {
 	uint8_t type;
 };
 
+/* Of a task and a server of its. */
+struct sim_client {
+	uint32_t server, counter;
+	uint32_t nr_asked; /* and not answered */
+	uint32_t next_server, next_asker;
+};
+
 struct sim_counter {
-	uint64_t stored, last_ns;
+	int64_t stored; /* below 0: a server has gone on because of requests whose wakes had been taken */
+	uint64_t last_ns;
 	uint32_t last_waker; /* task + 1; 0: nobody */
 };
 
@@ -155,6 +167,9 @@ struct sim {
 	struct sim_task *task;
 	struct sim_cpu *cpu;
 	struct sim_counter *counter;
+	struct sim_client *client;
+	uint32_t nr_clients;
+	uint64_t *late_ns;     /* sleeps that nothing disturbed, by task, sorted */
 	struct sim_core *core; /* NULL: no cookies */
 	wakeif_word *masks;    /* of the workload's sets, as they are here; one more: all online CPUs */
 	struct sim_filling *package, *core_filling; /* NULL: no power savings */
@@ -219,9 +234,15 @@ void s_dequeue(struct sim *s, uint32_t task);
 void s_check_preempt(struct sim *s, uint32_t task);
 void s_wake_oncpu(struct sim *s, uint32_t task); /* it has left its CPU, and its wake came before that */
 
+/* answers.c */
+bool s_answers_begin(struct sim *s); /* false: out of memory */
+void s_ask(struct sim *s, struct sim_task *t, uint32_t counter);
+uint32_t s_answer(struct sim *s, struct sim_task *t, uint32_t counter);
+
 /* timers.c */
 bool s_timers_begin(struct sim *s); /* false: out of memory */
-void s_timer_set(struct sim *s, struct sim_task *t, const struct wi_work_sleep *e);
+/* When it will go off, if nothing else wakes its CPU. */
+uint64_t s_timer_set(struct sim *s, struct sim_task *t, const struct wi_work_sleep *e);
 void s_timer_clear(struct sim *s, struct sim_task *t);
 void s_timer_expires(struct sim *s, uint32_t task);
 void s_timers_due(struct sim *s, uint32_t cpu); /* an interrupt has reached a CPU that idled */

@@ -280,29 +280,6 @@ void s_schedule(struct sim *s, uint32_t cpu)
 
 /* ---- operations ---- */
 
-/* A block of t has been reached: who waits for that goes on. */
-static void reach_block(struct sim *s, struct sim_task *t)
-{
-	uint32_t *link = &t->order_waiters;
-
-	t->nr_blocks++;
-	while (*link != NONE) {
-		struct sim_task *waiter = &s->task[*link];
-		uint32_t nr = *link;
-
-		if (s->w->order[waiter->waits_for].nr_blocks > t->nr_blocks && t->state != S_OVER) {
-			link = &waiter->next_order_waiter;
-			continue;
-		}
-		static const struct wi_wake_noise unknown = { WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, 0,
-							      0 };
-
-		*link = waiter->next_order_waiter;
-		waiter->next_order_waiter = NONE;
-		s_wake(s, nr, s_number(s, t), t->cpu, WAKEIF_CTX_TASK, &unknown);
-	}
-}
-
 static void sleep_on(struct sim *s, struct sim_task *t, enum wi_op_kind kind, uint32_t what)
 {
 	t->state = S_BLOCKED;
@@ -319,15 +296,21 @@ static bool absolute(const struct sim *s, const struct sim_task *t)
 static void sleep_external(struct sim *s, struct sim_task *t, uint32_t nr)
 {
 	const struct wi_work_sleep *e = &s->w->sleep[nr];
-	uint64_t at_ns = s->now_ns + e->length_ns;
+	uint64_t at_ns;
 
 	sleep_on(s, t, WI_OP_SLEEP, nr);
 	if (e->waker_cpu == WI_WORK_NONE)
 		return; /* nothing ever woke it */
+	at_ns = s_timer_set(s, t, e);
 	if (absolute(s, t))
 		at_ns = e->wake_ns > s->now_ns ? e->wake_ns : s->now_ns;
 	s_push(s, at_ns, EV_TIMER, s_number(s, t), ++t->timer_gen);
-	s_timer_set(s, t, e);
+}
+
+/* A server does not sleep while somebody waits for its answer: that request was taken note of with another's. */
+static bool is_there(const struct sim *s, const struct sim_task *t, uint32_t counter)
+{
+	return s->counter[counter].stored > 0 || (t->first_asker != NONE && t->asked_at == counter);
 }
 
 /* true: it goes on running. */
@@ -335,7 +318,7 @@ static bool block(struct sim *s, struct sim_task *t, uint32_t counter)
 {
 	struct sim_counter *k = &s->counter[counter];
 
-	if (!k->stored) {
+	if (!is_there(s, t, counter)) {
 		sleep_on(s, t, WI_OP_BLOCK, counter);
 		return false;
 	}
@@ -350,19 +333,42 @@ static bool block(struct sim *s, struct sim_task *t, uint32_t counter)
 	return true;
 }
 
+/* Where it did not block when it was recorded. true: it goes on running. */
+static bool take(struct sim *s, struct sim_task *t, uint32_t counter)
+{
+	if (s->o.no_orders)
+		return true;
+	if (!is_there(s, t, counter)) {
+		sleep_on(s, t, WI_OP_BLOCK, counter);
+		return false;
+	}
+	s->counter[counter].stored--;
+	return true;
+}
+
 static void wake(struct sim *s, struct sim_task *t, const struct wi_op *op)
 {
-	uint32_t wakee = s->w->counter[op->target].task;
+	uint32_t counter = op->target;
+
+	if (op->kind == WI_OP_UNSEEN && s->o.no_orders)
+		return;
+	if (op->wake.flags & WI_WAKE_ANSWER && !s->o.no_orders)
+		counter = s_answer(s, t, counter);
+	if (counter == NONE)
+		return;
+	if (op->wake.flags & WI_WAKE_REQUEST && !s->o.no_orders)
+		s_ask(s, t, counter);
+	uint32_t wakee = s->w->counter[counter].task;
 	struct sim_task *q = &s->task[wakee];
 
-	if (q->state == S_BLOCKED && q->wait_kind == WI_OP_BLOCK && q->waits_for == op->target) {
+	if (q->state == S_BLOCKED && q->wait_kind == WI_OP_BLOCK && q->waits_for == counter) {
 		s_wake(s, wakee, s_number(s, t), t->cpu,
 		       op->wake.flags & WI_WAKE_SOFTIRQ ? WAKEIF_CTX_SOFTIRQ : WAKEIF_CTX_TASK, &op->wake);
 		return;
 	}
-	s->counter[op->target].stored++;
-	s->counter[op->target].last_ns = s->now_ns;
-	s->counter[op->target].last_waker = s_number(s, t) + 1;
+	s->counter[counter].stored++;
+	s->counter[counter].last_ns = s->now_ns;
+	s->counter[counter].last_waker = s_number(s, t) + 1;
 }
 
 static void renice(struct sim *s, struct sim_task *t, uint64_t value)
@@ -421,31 +427,24 @@ static bool apply(struct sim *s, struct sim_task *t)
 		t->left += op->value * WORK;
 		return true;
 	case WI_OP_WAKE:
+	case WI_OP_UNSEEN:
 		wake(s, t, op);
 		break;
 	case WI_OP_FORK:
 		s_fork(s, s_number(s, t), op->target, &op->wake);
 		break;
 	case WI_OP_BLOCK:
-		reach_block(s, t);
+		t->nr_blocks++;
 		goes_on = block(s, t, op->target);
 		break;
+	case WI_OP_TAKE:
+		goes_on = take(s, t, op->target);
+		break;
 	case WI_OP_SLEEP:
-		reach_block(s, t);
+		t->nr_blocks++;
 		sleep_external(s, t, op->target);
 		goes_on = false;
 		break;
-	case WI_OP_ORDER: {
-		struct sim_task *first = &s->task[s->w->order[op->target].task];
-
-		if (s->o.no_orders || first->nr_blocks >= s->w->order[op->target].nr_blocks || first->state == S_OVER)
-			break;
-		sleep_on(s, t, WI_OP_ORDER, op->target);
-		t->next_order_waiter = first->order_waiters;
-		first->order_waiters = s_number(s, t);
-		goes_on = false;
-		break;
-	}
 	case WI_OP_YIELD:
 		if (!s_is_rt(t))
 			s->fair->yield(&s->cpu[t->cpu].q);
@@ -481,7 +480,6 @@ static bool apply(struct sim *s, struct sim_task *t)
 	default: /* EXIT, END */
 		t->state = S_OVER;
 		goes_on = false;
-		reach_block(s, t);
 		break;
 	}
 	if (t->state != S_OVER)
@@ -540,10 +538,10 @@ void s_block_first(struct sim *s, uint32_t task)
 	const struct wi_op *op = &s->w->ops[t->op++];
 
 	s->result->ops_done++;
-	reach_block(s, t);
+	t->nr_blocks++;
 	if (op->kind == WI_OP_SLEEP)
 		sleep_external(s, t, op->target);
-	else if (s->counter[op->target].stored) {
+	else if (s->counter[op->target].stored > 0) {
 		s->counter[op->target].stored--;
 		sleep_on(s, t, WI_OP_BLOCK, op->target);
 		s_push(s, s->now_ns, EV_TIMER, task, ++t->timer_gen);

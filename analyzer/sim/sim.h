@@ -64,7 +64,7 @@ struct wi_sim_opts {
 	enum wi_sim_balance balance;
 	enum wi_sim_noise noise;
 	enum wi_sim_external external;
-	bool no_orders;	    /* soft order edges are passed */
+	bool no_orders;	    /* without what is inferred: UNSEEN and TAKE; answers as on the tape */
 	bool no_wake_cost;  /* a wake that was or was not needed in the recording changes no work */
 	uint64_t commit_ns; /* a stored wake younger than this lets its task block and queues it again; UINT64_MAX: the
 			       workload's */

@@ -2,7 +2,8 @@
 /*
  * Timers of tasks, on the CPU that the task sleeps on. The clock of a halted CPU may go off late: a guest's CPU has to
  * be given a CPU of the host first, a deep idle state has to be left. Whatever else wakes that CPU after the timer was
- * due lets it go off, too, so that the woken task finds its CPU taken.
+ * due lets it go off, too, so that the woken task finds its CPU taken. A sleep that was recorded so would have gone on:
+ * where nothing disturbs it, it is as long as one of those of the task that nothing disturbed and that are longer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,44 +46,88 @@ static uint64_t edge_of(uint64_t *ns, uint32_t nr)
 	return (near - 1) * 100 >= (uint64_t)nr * NEAR_PERCENT ? edge : 0; /* the edge is near itself */
 }
 
-bool s_timers_begin(struct sim *s)
+static bool follows_edge(const struct sim_task *t, const struct wi_work_sleep *e)
+{
+	return t->due_ns && timed(e) && e->length_ns >= t->due_ns && e->length_ns <= t->due_ns * LATE_AT_MOST;
+}
+
+static void begin_task(struct sim *s, struct sim_task *t, const struct wi_work_task *a, uint64_t *ns, size_t *nr_late)
 {
 	const struct wi_workload *w = s->w;
-	uint32_t most = 0; /* not nr_sleeps: operations may share a sleep */
+	uint32_t nr = 0;
+
+	for (size_t k = a->first_op; k < a->first_op + a->nr_ops; k++)
+		if (w->ops[k].kind == WI_OP_SLEEP && timed(&w->sleep[w->ops[k].target]))
+			ns[nr++] = w->sleep[w->ops[k].target].length_ns;
+	t->due_ns = edge_of(ns, nr);
+	t->next_sleeper = t->prev_sleeper = NONE;
+	t->first_late = *nr_late;
+	for (size_t k = a->first_op; k < a->first_op + a->nr_ops; k++) {
+		const struct wi_work_sleep *e = w->ops[k].kind == WI_OP_SLEEP ? &w->sleep[w->ops[k].target] : NULL;
+
+		if (e && !e->disturbed && follows_edge(t, e))
+			s->late_ns[(*nr_late)++] = e->length_ns;
+	}
+	t->nr_late = *nr_late - t->first_late;
+	qsort(s->late_ns + t->first_late, t->nr_late, sizeof(*s->late_ns), by_ns);
+}
+
+bool s_timers_begin(struct sim *s)
+{
+	size_t room = 1, nr_late = 0;
 	uint64_t *ns;
 
-	for (uint32_t i = 0; i < w->nr_tasks; i++)
-		most = w->task[i].nr_blocks > most ? w->task[i].nr_blocks : most;
-	ns = malloc(((size_t)most + 1) * sizeof(*ns));
-	for (uint32_t i = 0; ns && i < w->nr_tasks; i++) {
-		const struct wi_work_task *t = &w->task[i];
-		uint32_t nr = 0;
-
-		for (size_t k = t->first_op; k < t->first_op + t->nr_ops; k++)
-			if (w->ops[k].kind == WI_OP_SLEEP && timed(&w->sleep[w->ops[k].target]))
-				ns[nr++] = w->sleep[w->ops[k].target].length_ns;
-		s->task[i].due_ns = edge_of(ns, nr);
-		s->task[i].next_sleeper = s->task[i].prev_sleeper = NONE;
+	for (uint32_t i = 0; i < s->w->nr_tasks; i++) /* a sleep may be on several tapes */
+		for (size_t k = 0; k < s->w->task[i].nr_ops; k++)
+			room += s->w->ops[s->w->task[i].first_op + k].kind == WI_OP_SLEEP;
+	ns = malloc(room * sizeof(*ns));
+	s->late_ns = malloc(room * sizeof(*s->late_ns));
+	if (!ns || !s->late_ns) {
+		free(ns);
+		return false;
 	}
+	for (uint32_t i = 0; i < s->w->nr_tasks; i++)
+		begin_task(s, &s->task[i], &s->w->task[i], ns, &nr_late);
 	for (uint32_t c = 0; c < s->topo->nr_cpus; c++)
 		s->cpu[c].sleepers = NONE;
 	free(ns);
-	return ns;
+	return true;
+}
+
+static uint64_t undisturbed_ns(const struct sim *s, const struct sim_task *t, const struct wi_work_sleep *e)
+{
+	const uint64_t *late = s->late_ns + t->first_late;
+	size_t lo = 0, hi = t->nr_late;
+
+	if (!e->disturbed)
+		return e->length_ns;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (late[mid] < e->length_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == t->nr_late)
+		return e->length_ns;
+	return late[lo + s_hash(s, s_number(s, t), t->op, 14) % (t->nr_late - lo)];
 }
 
 /* t has begun to sleep on its CPU. */
-void s_timer_set(struct sim *s, struct sim_task *t, const struct wi_work_sleep *e)
+uint64_t s_timer_set(struct sim *s, struct sim_task *t, const struct wi_work_sleep *e)
 {
 	struct sim_cpu *c = &s->cpu[t->cpu];
 
-	if (!t->due_ns || !timed(e) || e->length_ns < t->due_ns || e->length_ns > t->due_ns * LATE_AT_MOST)
-		return;
+	if (!follows_edge(t, e))
+		return s->now_ns + e->length_ns;
 	t->prev_sleeper = NONE;
 	t->next_sleeper = c->sleepers;
 	if (c->sleepers != NONE)
 		s->task[c->sleepers].prev_sleeper = s_number(s, t);
 	c->sleepers = s_number(s, t);
 	t->timed = true;
+	return s->now_ns + undisturbed_ns(s, t, e);
 }
 
 void s_timer_clear(struct sim *s, struct sim_task *t)

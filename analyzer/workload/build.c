@@ -17,7 +17,7 @@ struct array {
 };
 
 struct wi_work_builder {
-	struct array task, tape, counter, sleep, order, mask;
+	struct array task, tape, counter, sleep, mask;
 	struct array noise[WI_NR_WAKE_KINDS], idle[WI_NR_WAKE_KINDS], preempt[WI_NR_WAKE_KINDS];
 	uint32_t mask_words;
 	bool failed;
@@ -58,7 +58,6 @@ void wi_work_builder_free(struct wi_work_builder *b)
 	free(b->tape.at);
 	free(b->counter.at);
 	free(b->sleep.at);
-	free(b->order.at);
 	free(b->mask.at);
 	for (uint32_t k = 0; k < WI_NR_WAKE_KINDS; k++) {
 		free(b->noise[k].at);
@@ -134,17 +133,6 @@ struct wi_work_sleep *wi_work_sleep(struct wi_work_builder *b, uint32_t sleep)
 	return sleep < b->sleep.nr ? (struct wi_work_sleep *)b->sleep.at + sleep : NULL;
 }
 
-uint32_t wi_work_add_order(struct wi_work_builder *b, uint32_t task, uint32_t nr_blocks)
-{
-	struct wi_work_order *o = add(b, &b->order, sizeof(*o));
-
-	if (!o)
-		return WI_WORK_NONE;
-	*o = (struct wi_work_order){ task, nr_blocks };
-	return (uint32_t)b->order.nr - 1;
-}
-
-/* Sets differ by group or by task list, not by task: few, so they are compared one by one. */
 uint32_t wi_work_add_mask(struct wi_work_builder *b, const wakeif_word *mask, uint32_t nr_words)
 {
 	size_t size = nr_words * sizeof(*mask);
@@ -273,7 +261,6 @@ struct wi_workload *wi_work_build(struct wi_work_builder *b, const struct wi_wor
 	w->task = take(&b->task, &w->nr_tasks);
 	w->sleep = take(&b->sleep, &w->nr_sleeps);
 	w->counter = take(&b->counter, &w->nr_counters);
-	w->order = take(&b->order, &w->nr_orders);
 	w->masks = take(&b->mask, &w->nr_masks);
 	for (uint32_t k = 0; k < WI_NR_WAKE_KINDS; k++) {
 		w->draw[k].noise = take(&b->noise[k], &w->draw[k].nr);

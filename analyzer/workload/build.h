@@ -37,7 +37,6 @@ uint32_t wi_work_add_counter(struct wi_work_builder *b, uint32_t task);
 struct wi_work_counter *wi_work_counter(struct wi_work_builder *b, uint32_t counter);
 uint32_t wi_work_add_sleep(struct wi_work_builder *b, const struct wi_work_sleep *sleep);
 struct wi_work_sleep *wi_work_sleep(struct wi_work_builder *b, uint32_t sleep);
-uint32_t wi_work_add_order(struct wi_work_builder *b, uint32_t task, uint32_t nr_blocks);
 uint32_t wi_work_add_mask(struct wi_work_builder *b, const wakeif_word *mask,
 			  uint32_t nr_words);					  /* equal ones get one number */
 size_t wi_work_add_op(struct wi_work_builder *b, uint32_t task, struct wi_op op); /* its number among the task's ops */

@@ -189,6 +189,26 @@ static void end_block(struct wi_extract *x, uint32_t wake)
 
 /* ---- what happened ---- */
 
+static void idles(struct wi_extract *x, uint32_t cpu, bool yes)
+{
+	struct xcpu *c = &x->cpu[cpu];
+
+	if (c->was_idle && !yes)
+		c->idle_to_ns = x->now_ns;
+	c->was_idle = yes;
+	c->kicked = false;
+}
+
+/* What reaches a guest's idle CPU reaches it together: a timer may be the earlier for another's wakeup. */
+#define TOGETHER_NS 50000u
+
+static bool disturbed(const struct wi_extract *x, uint32_t cpu)
+{
+	const struct xcpu *c = cpu < x->opt.topology->nr_cpus ? &x->cpu[cpu] : NULL;
+
+	return c && (c->task == NONE ? c->kicked : c->idle_to_ns && x->now_ns - c->idle_to_ns <= TOGETHER_NS);
+}
+
 static void on_runs(struct wi_extract *x, uint32_t i, const struct wakeif_happening *h)
 {
 	struct xtask *t = x_task(x, i);
@@ -207,9 +227,13 @@ static void on_runs(struct wi_extract *x, uint32_t i, const struct wakeif_happen
 		struct order *o = more(x, &x->order, sizeof(*o));
 
 		if (o) {
+			const struct wake *k = t->last_wake != NONE ? x_wake(x, t->last_wake) : NULL;
+
 			*o = (struct order){ .waits = i, .first = t->away_for, .nr_blocks = t->away_blocks + 1 };
-			wi_extract_put(x, t,
-				       (struct wi_op){ .kind = WI_OP_ORDER, .target = (uint32_t)x->order.nr - 1 });
+			o->noise.gap = o->noise.transit = o->noise.start = WI_NOISE_UNKNOWN;
+			if (k && k->waker == t->away_for)
+				o->noise = k->noise;
+			wi_extract_put(x, t, (struct wi_op){ .kind = WI_OP_TAKE, .target = (uint32_t)x->order.nr - 1 });
 		}
 	}
 	t->away_for = NONE;
@@ -217,6 +241,7 @@ static void on_runs(struct wi_extract *x, uint32_t i, const struct wakeif_happen
 	t->cpu = h->cpu;
 	t->counted_ns = h->now_ns > x->from_ns ? h->now_ns : x->from_ns;
 	x->cpu[h->cpu].task = i;
+	idles(x, h->cpu, false);
 	wi_stall_runs(x, h->cpu);
 	x->cpu[h->cpu].nr_switches++;
 	x->facts.switches_in++;
@@ -386,8 +411,10 @@ static void happened(void *ctx, const struct wakeif_happening *h)
 	uint32_t i;
 
 	if (h->task < x->opt.topology->nr_cpus) {
-		if (reach(x, h->now_ns) && h->type == WAKEIF_CPU_IDLES)
+		if (reach(x, h->now_ns) && h->type == WAKEIF_CPU_IDLES) {
 			x->cpu[h->cpu].nr_switches++;
+			idles(x, h->cpu, true);
+		}
 		return;
 	}
 	if (!reach(x, h->now_ns) || (i = task_of(x, h->task)) == NONE)
@@ -475,6 +502,7 @@ static void waking(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 			    .wakee = wakee,
 			    .waker_comm = w->waker_comm,
 			    .waker_cpu = w->pub.waker_cpu,
+			    .disturbed = disturbed(x, w->pub.waker_cpu),
 			    .slept_cpu = w->pub.prev_cpu,
 			    .context = w->pub.context,
 			    .class_ = w->pub.class_,
@@ -526,6 +554,8 @@ static void decided(void *ctx, uint64_t now_ns, const struct wi_wakeup *w)
 	k->class_ = w->pub.class_;
 	/* How it was sent depends on what the CPU did then, not on what it does when the wakeup arrives. */
 	k->decided = w->chosen_cpu < x->opt.topology->nr_cpus;
+	if (k->decided && x->cpu[w->chosen_cpu].task == NONE)
+		x->cpu[w->chosen_cpu].kicked = true;
 	if (k->decided && x->cpu[w->chosen_cpu].task != NONE)
 		k->noise.kind |= WI_WAKE_BUSY;
 }

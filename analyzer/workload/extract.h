@@ -21,7 +21,7 @@ struct wi_extract_opts {
 	uint32_t host_cpus; /* 0: CPUs are real */
 	enum wi_edge edge;
 	bool softirq_external;	 /* wakes in softirq context are never the interrupted task's own */
-	bool no_orders;		 /* no soft order edges */
+	bool no_orders;		 /* nothing is inferred: no soft order edges, no unseen requests */
 	uint64_t from_ns, to_ns; /* part of the window, absolute; 0, UINT64_MAX: all */
 };
 

@@ -8,61 +8,6 @@
 #include "analyzer/base/cookie_map.h"
 #include "analyzer/workload/extract_priv.h"
 
-/* ---- a map from pairs of numbers to a number ---- */
-
-struct pair {
-	uint64_t key; /* plus 1; 0: free */
-	uint32_t value;
-};
-
-struct pairs {
-	struct pair *at;
-	size_t nr, room;
-};
-
-static uint64_t pair_key(uint32_t a, uint32_t b)
-{
-	return ((uint64_t)a << 32 | b) + 1;
-}
-
-static struct pair *pair_place(const struct pairs *m, uint64_t key)
-{
-	size_t i = (key * 0x9e3779b97f4a7c15ull >> 32) & (m->room - 1);
-
-	while (m->at[i].key && m->at[i].key != key)
-		i = (i + 1) & (m->room - 1);
-	return &m->at[i];
-}
-
-static bool pairs_grow(struct pairs *m)
-{
-	struct pairs bigger = { .room = m->room ? m->room * 2 : 64 };
-
-	bigger.at = calloc(bigger.room, sizeof(*bigger.at));
-	if (!bigger.at)
-		return false;
-	for (size_t i = 0; i < m->room; i++)
-		if (m->at[i].key)
-			*pair_place(&bigger, m->at[i].key) = m->at[i];
-	bigger.nr = m->nr;
-	free(m->at);
-	*m = bigger;
-	return true;
-}
-
-/* The value's place; *fresh: it was not there. NULL: out of memory. */
-static uint32_t *pairs_get(struct pairs *m, uint32_t a, uint32_t b, bool *fresh)
-{
-	if (m->nr * 2 >= m->room && !pairs_grow(m))
-		return NULL;
-	struct pair *p = pair_place(m, pair_key(a, b));
-
-	*fresh = !p->key;
-	m->nr += *fresh;
-	p->key = pair_key(a, b);
-	return &p->value;
-}
-
 /* ---- what the end works with ---- */
 
 struct softirqs {
@@ -72,11 +17,15 @@ struct softirqs {
 struct finish {
 	struct wi_extract *x;
 	struct wi_work_builder *b;
-	struct softirqs *softirq; /* by wakee */
-	uint32_t *nr_woken;	  /* by wakee: by tasks */
-	struct pairs counters;	  /* wakee, group -> counter */
-	struct pairs woke;	  /* waker, wakee -> times */
-	uint64_t last_length_ns;  /* of the task's last sleep that a hardirq ended; 0 none */
+	struct softirqs *softirq;   /* by wakee */
+	uint32_t *nr_woken;	    /* by wakee: by tasks */
+	struct wi_pairs counters;   /* wakee, group -> counter */
+	struct wi_pairs woke;	    /* waker, wakee -> times */
+	struct wi_pairs served;	    /* server, client -> 1 */
+	const struct order **order; /* soft edges by the task that must come first, and its block */
+	size_t next_order;
+	uint64_t lead_ns;	 /* mean work of the tape's task from a wake to the block after it */
+	uint64_t last_length_ns; /* of the task's last sleep that a hardirq ended; 0 none */
 	uint32_t last_sleep;
 	bool failed;
 };
@@ -84,7 +33,7 @@ struct finish {
 /* A softirq belongs to the task that it interrupts where most of the wakee's do interrupt one: loopback traffic. */
 #define SOFTIRQ_OWN_PERCENT 60
 
-static bool internal(const struct finish *f, const struct wake *k)
+static bool is_internal(const struct finish *f, const struct wake *k)
 {
 	if (!k->on_tape || k->waker == k->wakee)
 		return false;
@@ -96,7 +45,7 @@ static bool internal(const struct finish *f, const struct wake *k)
 	       (uint64_t)s->interrupt_task * 100 >= (uint64_t)s->all * SOFTIRQ_OWN_PERCENT;
 }
 
-static void count_softirqs(struct finish *f)
+static void find_internal(struct finish *f)
 {
 	for (uint32_t i = 0; i < f->x->wake.nr; i++) {
 		const struct wake *k = x_wake(f->x, i);
@@ -106,6 +55,8 @@ static void count_softirqs(struct finish *f)
 		f->softirq[k->wakee].all++;
 		f->softirq[k->wakee].interrupt_task += k->waker != NONE;
 	}
+	for (uint32_t i = 0; i < f->x->wake.nr; i++)
+		x_wake(f->x, i)->internal = is_internal(f, x_wake(f->x, i));
 }
 
 static void count_class(struct finish *f, const struct wake *k)
@@ -119,7 +70,7 @@ static void count_class(struct finish *f, const struct wake *k)
 	n->oncpu += k->class_ == WAKEIF_ONCPU;
 	n->unknown += k->waker == NONE && k->context != WAKEIF_CTX_HARDIRQ && k->context != WAKEIF_CTX_SOFTIRQ &&
 		      k->context != WAKEIF_CTX_IDLE;
-	if (internal(f, k)) {
+	if (k->internal) {
 		n->internal++;
 		n->sync += !!(k->noise.flags & WI_WAKE_SYNC);
 		n->sync_unknown += !(k->noise.flags & WI_WAKE_SYNC_KNOWN);
@@ -141,10 +92,10 @@ static void count_wakes(struct finish *f)
 		count_class(f, k);
 		if (k->noise.transit != WI_NOISE_UNKNOWN && k->fate == WAKE_ENDED_BLOCK && k->class_ != WAKEIF_ONCPU)
 			wi_work_add_noise(f->b, &k->noise);
-		if (k->fate != WAKE_ENDED_BLOCK || !internal(f, k))
+		if (k->fate != WAKE_ENDED_BLOCK || !k->internal)
 			continue;
 		f->nr_woken[k->wakee]++;
-		uint32_t *times = pairs_get(&f->woke, k->waker, k->wakee, &fresh);
+		uint32_t *times = wi_pairs_get(&f->woke, k->waker, k->wakee, &fresh);
 		if (!times) {
 			f->failed = true;
 			return;
@@ -196,19 +147,44 @@ static void find_commit(struct finish *f)
 
 /* ---- one tape ---- */
 
-static uint32_t counter_of(struct finish *f, const struct wake *k, uint32_t wake)
+/* Threads of a pool differ by a number at the end of their names. */
+static uint32_t group_of(const struct finish *f, uint32_t comm)
 {
-	uint32_t group = f->x->opt.edge == WI_EDGE_STRICT ? wake : f->x->opt.edge == WI_EDGE_ANY ? 0 : k->waker_comm;
+	const char *name = comm != WI_NAME_NONE ? wi_names_get(f->x->opt.names, comm) : "";
+	size_t all = strlen(name), len = all;
+
+	if (f->x->opt.edge == WI_EDGE_ANY)
+		return 0;
+	while (len && name[len - 1] >= '0' && name[len - 1] <= '9')
+		len--;
+	return !len || len == all ? comm : wi_names_intern(f->x->opt.names, name, len);
+}
+
+static uint32_t counter_number(struct finish *f, uint32_t wakee, uint32_t group)
+{
 	bool fresh;
-	uint32_t *counter = pairs_get(&f->counters, k->wakee, group, &fresh);
+	uint32_t *counter = wi_pairs_get(&f->counters, wakee, group, &fresh);
 
 	if (!counter) {
 		f->failed = true;
 		return 0;
 	}
 	if (fresh)
-		*counter = wi_work_add_counter(f->b, k->wakee);
+		*counter = wi_work_add_counter(f->b, wakee);
 	return *counter;
+}
+
+static uint32_t counter_of(struct finish *f, const struct wake *k, uint32_t wake)
+{
+	return counter_number(f, k->wakee, f->x->opt.edge == WI_EDGE_STRICT ? wake : group_of(f, k->waker_comm));
+}
+
+/* Of what is inferred, with a waker of this name; pair: a number of its own where edges are strict. */
+static uint32_t inferred_counter(struct finish *f, uint32_t wakee, uint32_t waker, uint32_t pair)
+{
+	bool strict = f->x->opt.edge == WI_EDGE_STRICT;
+
+	return counter_number(f, wakee, strict ? ~pair : group_of(f, x_task(f->x, waker)->comm));
 }
 
 /* Lengths that repeat to a sixteenth are a timer's. */
@@ -232,6 +208,7 @@ static void add_sleep(struct finish *f, uint32_t task, uint32_t work_ns, uint32_
 		s.waker_cpu = k->waker_cpu;
 		s.context = k->context;
 		s.on_own_cpu = k->waker_cpu == k->slept_cpu;
+		s.disturbed = k->disturbed;
 		s.wake = k->noise;
 		if (k->context == WAKEIF_CTX_HARDIRQ || k->context == WAKEIF_CTX_IDLE) {
 			s.timer = repeats(s.length_ns, f->last_length_ns);
@@ -247,23 +224,69 @@ static void add_sleep(struct finish *f, uint32_t task, uint32_t work_ns, uint32_
 	wi_work_add_op(f->b, task, (struct wi_op){ .work_ns = work_ns, .kind = WI_OP_SLEEP, .target = nr });
 }
 
-static uint64_t times_woken(struct finish *f, uint32_t waker, uint32_t wakee)
+/*
+ * A task that others wait for wakes them often: at least a twentieth of their wakeups and of how often they wake it.
+ * What servers and clients wait for is known.
+ */
+static bool answers(const struct finish *f, const struct order *o)
 {
-	bool fresh;
-	uint32_t *times = pairs_get(&f->woke, waker, wakee, &fresh);
+	uint64_t times = wi_pairs_value(&f->woke, o->first, o->waits);
 
-	f->failed |= !times;
-	if (times && fresh)
-		*times = 0;
-	return times ? *times : 0;
+	return times && times * 20 >= f->nr_woken[o->waits] &&
+	       times * 20 >= wi_pairs_value(&f->woke, o->waits, o->first) &&
+	       !wi_pairs_value(&f->served, o->first, o->waits) && !wi_pairs_value(&f->served, o->waits, o->first);
 }
 
-/* A task that others wait for wakes them often: at least a twentieth of their wakeups and of how often they wake it. */
-static bool answers(struct finish *f, const struct order *o)
+static uint32_t order_number(const struct finish *f, const struct order *o)
 {
-	uint64_t times = times_woken(f, o->first, o->waits);
+	return (uint32_t)(o - (const struct order *)f->x->order.at);
+}
 
-	return times && times * 20 >= f->nr_woken[o->waits] && times * 20 >= times_woken(f, o->waits, o->first);
+static uint32_t order_counter(struct finish *f, const struct order *o)
+{
+	return inferred_counter(f, o->waits, o->first, (uint32_t)f->x->wake.nr + order_number(f, o));
+}
+
+/* A wake of `task` that left no event, so long before the block that follows as its wakes are. What is left of the
+ * work before that block. */
+static uint32_t put_unseen(struct finish *f, uint32_t task, uint32_t work_ns, uint32_t counter,
+			   const struct wi_wake_noise *noise)
+{
+	uint32_t lead_ns = work_ns < f->lead_ns ? work_ns : (uint32_t)f->lead_ns;
+
+	wi_work_add_op(f->b, task,
+		       (struct wi_op){
+			       .work_ns = work_ns - lead_ns, .kind = WI_OP_UNSEEN, .target = counter, .wake = *noise });
+	return lead_ns;
+}
+
+/* In the burst before a block: the request that the wake asks for which ended it. */
+static uint32_t put_request(struct finish *f, uint32_t task, uint32_t work_ns, uint32_t wake)
+{
+	const struct wake *k = wake != NO_WAKE ? x_wake(f->x, wake) : NULL;
+	struct wi_wake_noise noise = { WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, 0, 0 };
+
+	if (!k || !k->unseen_request)
+		return work_ns;
+	if (k->last_request)
+		noise = x_wake(f->x, k->last_request - 1)->noise;
+	noise.flags = (uint8_t)((noise.flags & ~WI_WAKE_ANSWER) | WI_WAKE_REQUEST);
+	f->x->facts.requests++;
+	return put_unseen(f, task, work_ns, inferred_counter(f, k->waker, task, wake), &noise);
+}
+
+/* ... and what others wait for who were preempted by the task. */
+static uint32_t put_orders(struct finish *f, uint32_t task, uint32_t work_ns, uint32_t nr_blocks)
+{
+	for (; f->next_order < f->x->order.nr; f->next_order++) {
+		const struct order *o = f->order[f->next_order];
+
+		if (o->first > task || (o->first == task && o->nr_blocks > nr_blocks))
+			break;
+		if (o->first == task && o->nr_blocks == nr_blocks && answers(f, o))
+			work_ns = put_unseen(f, task, work_ns, order_counter(f, o), &o->noise);
+	}
+	return work_ns;
 }
 
 /* Turns one raw op into its last form. false: it leaves the tape, its work goes to the next one. */
@@ -276,8 +299,15 @@ static bool turn(struct finish *f, uint32_t task, const struct wi_op *raw, uint3
 	if (raw->kind == WI_OP_WAKE) {
 		const struct wake *k = x_wake(x, raw->target);
 
-		if (k->fate != WAKE_ENDED_BLOCK || !internal(f, k))
+		if (k->fate != WAKE_ENDED_BLOCK || !k->internal)
 			return false;
+		if (k->unseen_request) { /* it has taken note of that */
+			wi_work_add_op(f->b, task,
+				       (struct wi_op){ .work_ns = work_ns,
+						       .kind = WI_OP_TAKE,
+						       .target = inferred_counter(f, task, k->wakee, raw->target) });
+			op.work_ns = 0;
+		}
 		op.target = counter_of(f, k, raw->target);
 		op.wake = k->noise;
 	} else if (raw->kind == WI_OP_FORK) {
@@ -293,26 +323,53 @@ static bool turn(struct finish *f, uint32_t task, const struct wi_op *raw, uint3
 	} else if (raw->kind == WI_OP_BLOCK) {
 		const struct wake *k = raw->target != NO_WAKE ? x_wake(x, raw->target) : NULL;
 
-		if (!k || !internal(f, k)) {
+		if (!k || !k->internal) {
 			add_sleep(f, task, work_ns, raw->target);
 			return true;
 		}
 		op.target = counter_of(f, k, raw->target);
-	} else if (raw->kind == WI_OP_ORDER) {
+	} else if (raw->kind == WI_OP_TAKE) {
 		const struct order *o = (const struct order *)x->order.at + raw->target;
+
 		if (!answers(f, o))
 			return false;
-		op.target = wi_work_add_order(f->b, o->first, o->nr_blocks);
+		op.target = order_counter(f, o);
 		x->facts.orders++;
 	}
 	wi_work_add_op(f->b, task, op);
 	return true;
 }
 
+/* Mean work from a task's last wake to the block behind it. */
+static uint64_t mean_lead(const struct finish *f, const struct xtask *t)
+{
+	uint64_t sum_ns = 0, since_ns = 0, nr = 0;
+	bool open = false;
+
+	for (size_t i = 0; i < t->nr_ops; i++) {
+		const struct wi_op *op = &t->ops[i];
+		const struct wake *k = op->kind == WI_OP_WAKE ? x_wake(f->x, op->target) : NULL;
+
+		since_ns += op->work_ns;
+		if (k && k->fate == WAKE_ENDED_BLOCK && k->internal) {
+			open = true;
+			since_ns = 0;
+		} else if (op->kind == WI_OP_BLOCK) {
+			sum_ns += open ? since_ns : 0;
+			nr += open;
+			open = false;
+		}
+	}
+	return nr ? sum_ns / nr : 0;
+}
+
 static void turn_tape(struct finish *f, uint32_t task)
 {
 	struct xtask *t = x_task(f->x, task);
 	uint64_t carry_ns = 0;
+	uint32_t nr_blocks = 0;
+
+	f->lead_ns = mean_lead(f, t);
 
 	f->last_length_ns = 0;
 	f->last_sleep = NONE;
@@ -323,6 +380,10 @@ static void turn_tape(struct finish *f, uint32_t task)
 		if (work_ns > UINT32_MAX) {
 			wi_work_add_op(f->b, task, (struct wi_op){ .kind = WI_OP_RUN, .value = work_ns });
 			work_ns = 0;
+		}
+		if (t->ops[i].kind == WI_OP_BLOCK) {
+			work_ns = put_request(f, task, (uint32_t)work_ns, t->ops[i].target);
+			work_ns = put_orders(f, task, (uint32_t)work_ns, ++nr_blocks);
 		}
 		if (!turn(f, task, &t->ops[i], (uint32_t)work_ns))
 			carry_ns = work_ns;
@@ -353,6 +414,28 @@ static void end_tape(struct wi_extract *x, struct xtask *t)
 	x->facts.births += t->about.born_unseen;
 }
 
+static int by_first(const void *a, const void *b)
+{
+	const struct order *x = *(const struct order *const *)a, *y = *(const struct order *const *)b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	if (x->nr_blocks != y->nr_blocks)
+		return x->nr_blocks < y->nr_blocks ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static bool sort_orders(struct finish *f)
+{
+	f->order = malloc((f->x->order.nr + 1) * sizeof(*f->order));
+	if (!f->order)
+		return false;
+	for (size_t i = 0; i < f->x->order.nr; i++)
+		f->order[i] = (const struct order *)f->x->order.at + i;
+	qsort(f->order, f->x->order.nr, sizeof(*f->order), by_first);
+	return true;
+}
+
 static struct wi_workload *build(struct finish *f, uint64_t end_ns, struct wi_err *err)
 {
 	struct wi_extract *x = f->x;
@@ -372,9 +455,10 @@ static struct wi_workload *build(struct finish *f, uint64_t end_ns, struct wi_er
 		wi_work_add_task(f->b, &x_task(x, i)->about);
 		x->facts.tape_ns += x_task(x, i)->about.ran_ns;
 	}
-	count_softirqs(f);
+	find_internal(f);
 	count_wakes(f);
 	find_commit(f);
+	f->failed |= (!x->opt.no_orders && !wi_talk_find(x, &f->woke, f->nr_woken, &f->served)) || !sort_orders(f);
 	for (uint32_t i = 0; i < x->task.nr && !f->failed; i++)
 		turn_tape(f, i);
 	for (uint32_t i = 0; wi_work_sleep(f->b, i); i++)
@@ -409,5 +493,7 @@ struct wi_workload *wi_extract_finish(struct wi_extract *x, struct wi_err *err)
 	free(f.nr_woken);
 	free(f.counters.at);
 	free(f.woke.at);
+	free(f.served.at);
+	free(f.order);
 	return w;
 }

@@ -9,6 +9,7 @@
 
 #include "analyzer/workload/build.h"
 #include "analyzer/workload/extract.h"
+#include "analyzer/workload/pairs.h"
 #include "analyzer/workload/priv.h"
 
 #define NO_WAKE ((1u << 27) - 1) /* a block that nothing ended */
@@ -53,7 +54,11 @@ struct wake {
 	uint32_t waker, wakee;	    /* NONE: nobody */
 	uint32_t waker_comm, waker_cpu, slept_cpu;
 	uint8_t context, class_, fate;
-	bool on_tape; /* the waker's raw tape has it */
+	bool internal;	       /* a task's own doing; told at the end */
+	bool unseen_request;   /* it answers a request that found the waker awake */
+	bool disturbed;	       /* another wakeup had just reached the CPU that it came on, which idled */
+	uint32_t last_request; /* of the wakee to the waker, if it is an answer: wake, plus 1; 0 none */
+	bool on_tape;	       /* the waker's raw tape has it */
 	bool decided; /* noise.kind tells whether the chosen CPU was busy at the decision, else at the enqueue */
 	bool busy;    /* at the enqueue */
 	struct wi_wake_noise noise;
@@ -64,6 +69,7 @@ struct wake {
 struct order {
 	uint32_t waits, first; /* tasks: waits goes on when first has blocked nr_blocks times */
 	uint32_t nr_blocks;
+	struct wi_wake_noise noise; /* of the wakeup of waits by first that came before */
 };
 
 struct xcpu {
@@ -72,6 +78,9 @@ struct xcpu {
 	uint64_t out_ns; /* of the last task that was switched out here */
 	uint32_t out_task;
 	bool out_preempted;
+	bool was_idle;	     /* until now */
+	bool kicked;	     /* it idles, and a wakeup was sent there */
+	uint64_t idle_to_ns; /* it idled until then */
 	/* stalls.c */
 	uint64_t acted_ns, run_ns; /* last sign of life; when its task was switched in */
 	uint64_t weight;	   /* of those that wait */
@@ -121,6 +130,12 @@ void wi_stall_waits(struct wi_extract *x, struct xtask *t, uint32_t cpu); /* t w
 void wi_stall_runs(struct wi_extract *x, uint32_t cpu);			  /* its task was switched in */
 /* cpu shows a sign of life; what it does is not on its task's tape yet. */
 void wi_stall_acts(struct wi_extract *x, uint32_t cpu);
+
+/*
+ * talk.c: who serves whom (server, client -> 1), and which wakes are requests and answers (in noise.flags). woke:
+ * waker, wakee -> times; nr_woken: by wakee, by tasks. false: out of memory.
+ */
+bool wi_talk_find(struct wi_extract *x, const struct wi_pairs *woke, const uint32_t *nr_woken, struct wi_pairs *served);
 
 void wi_extract_count_to(struct wi_extract *x, uint64_t end_ns);
 

@@ -10,11 +10,11 @@
 #define MAX_TIME_NS (1ull << 52)
 #define MAX_TASKS (1u << 24)
 
-enum { OP_BYTES = 16, NOISE_BYTES = 8, SLEEP_BYTES = 32, COUNTER_BYTES = 8, ORDER_BYTES = 8, TASK_BYTES = 60 };
+enum { OP_BYTES = 16, NOISE_BYTES = 8, SLEEP_BYTES = 32, COUNTER_BYTES = 8, TASK_BYTES = 60 };
 
 static bool has_noise(uint32_t kind)
 {
-	return kind == WI_OP_WAKE || kind == WI_OP_FORK;
+	return kind == WI_OP_WAKE || kind == WI_OP_UNSEEN || kind == WI_OP_FORK;
 }
 
 /* ---- out ---- */
@@ -49,7 +49,8 @@ static void put_sleep(struct wi_bytes_out *o, const struct wi_work_sleep *s)
 	wi_bytes_put_u64(o, s->length_ns);
 	wi_bytes_put_u64(o, s->wake_ns);
 	wi_bytes_put_u32(o, s->waker_cpu);
-	wi_bytes_put_u32(o, s->context | (uint32_t)s->on_own_cpu << 8 | (uint32_t)s->timer << 9);
+	wi_bytes_put_u32(o, s->context | (uint32_t)s->on_own_cpu << 8 | (uint32_t)s->timer << 9 |
+				    (uint32_t)s->disturbed << 10);
 	put_noise(o, &s->wake);
 }
 
@@ -97,11 +98,6 @@ void wi_workload_pack(const struct wi_workload *w, struct wi_bytes_out *o)
 	for (uint32_t i = 0; i < w->nr_counters; i++) {
 		wi_bytes_put_u32(o, w->counter[i].task);
 		wi_bytes_put_u32(o, w->counter[i].initial);
-	}
-	wi_bytes_put_u64(o, w->nr_orders);
-	for (uint32_t i = 0; i < w->nr_orders; i++) {
-		wi_bytes_put_u32(o, w->order[i].task);
-		wi_bytes_put_u32(o, w->order[i].nr_blocks);
 	}
 	wi_bytes_put_u64(o, w->nr_sleeps);
 	for (uint32_t i = 0; i < w->nr_sleeps; i++)
@@ -256,12 +252,7 @@ static bool get_edges(struct unpack *u)
 		if (w->counter[i].initial > INT32_MAX)
 			return wrong(u, "wakes under way at the start, of counter", i);
 	}
-	w->order = w->counter ? array(u, &w->nr_orders, ORDER_BYTES, sizeof(*w->order)) : NULL;
-	for (uint32_t i = 0; w->order && i < w->nr_orders; i++) {
-		w->order[i].task = wi_bytes_get_u32(u->in);
-		w->order[i].nr_blocks = wi_bytes_get_u32(u->in);
-	}
-	return w->order != NULL;
+	return w->counter != NULL;
 }
 
 static bool get_sleeps(struct unpack *u)
@@ -280,9 +271,10 @@ static bool get_sleeps(struct unpack *u)
 		s->context = (uint8_t)bits;
 		s->on_own_cpu = bits >> 8 & 1;
 		s->timer = bits >> 9 & 1;
+		s->disturbed = bits >> 10 & 1;
 		if (!get_noise(u, &s->wake))
 			return false;
-		if (s->context >= WAKEIF_NR_CONTEXTS || bits >> 10 ||
+		if (s->context >= WAKEIF_NR_CONTEXTS || bits >> 11 ||
 		    (s->waker_cpu != WI_WORK_NONE &&
 		     (s->waker_cpu >= w->topology->nr_cpus || s->length_ns > MAX_TIME_NS || s->wake_ns > MAX_TIME_NS)))
 			return wrong(u, "an impossible sleep", i);

@@ -51,15 +51,14 @@ static bool check_op(const struct wi_workload *w, uint32_t task, const struct wi
 {
 	switch (op->kind) {
 	case WI_OP_WAKE:
+	case WI_OP_UNSEEN:
 		return op->target < w->nr_counters || wrong(err, "a wake names no counter", at);
 	case WI_OP_BLOCK:
+	case WI_OP_TAKE:
 		return (op->target < w->nr_counters && w->counter[op->target].task == task) ||
 		       wrong(err, "a block names no counter of its own", at);
 	case WI_OP_SLEEP:
 		return op->target < w->nr_sleeps || wrong(err, "a sleep is missing", at);
-	case WI_OP_ORDER:
-		return (op->target < w->nr_orders && w->order[op->target].task != task) ||
-		       wrong(err, "an order edge is missing", at);
 	case WI_OP_FORK:
 		return (op->target < w->nr_tasks && op->target != task &&
 			w->task[op->target].start == WI_START_UNBORN) ||
@@ -144,9 +143,6 @@ bool wi_workload_check(const struct wi_workload *w, struct wi_err *err)
 	for (uint32_t i = 0; i < w->nr_counters; i++)
 		if (w->counter[i].task >= w->nr_tasks)
 			return wrong(err, "a counter of no task", i);
-	for (uint32_t i = 0; i < w->nr_orders; i++)
-		if (w->order[i].task >= w->nr_tasks)
-			return wrong(err, "an order edge to no task", i);
 	for (uint32_t i = 0; i < w->nr_masks; i++)
 		if (wi_mask_empty(w->masks + (size_t)i * w->topology->nr_words, w->topology->nr_words))
 			return wrong(err, "an empty affinity", i);
@@ -173,7 +169,6 @@ void wi_workload_free(struct wi_workload *w)
 	free(w->ops);
 	free(w->sleep);
 	free(w->counter);
-	free(w->order);
 	free(w->masks);
 	wi_topology_free(w->own_topology);
 	free(w);

@@ -28,7 +28,8 @@
 	X(WAKE, "wake", "counter", "adds one to the counter, which wakes its task if that blocks on it")               \
 	X(BLOCK, "block", "counter", "takes one from the counter; sleeps until there is one")                          \
 	X(SLEEP, "sleep", "sleep", "sleeps until something outside of all tasks wakes it: timer, device")              \
-	X(ORDER, "order", "order", "does not go on before another task has reached a block of its own (soft edge)")    \
+	X(UNSEEN, "unseen", "counter", "as WAKE, but its task was awake in the recording: it is inferred")             \
+	X(TAKE, "take", "counter", "as BLOCK, but one was there in the recording: it is inferred")                     \
 	X(YIELD, "yield", "-", "gives way to other runnable tasks, stays runnable")                                    \
 	X(FORK, "fork", "task", "makes the child runnable for the first time")                                         \
 	X(EXEC, "exec", "-", "executes a new program: the kernel places it anew")                                      \
@@ -71,14 +72,16 @@ enum wi_wake_note {
 	WI_WAKE_SOFTIRQ = 1 << 2,    /* by a softirq that interrupted the waker and is counted as its own work */
 	WI_WAKE_PREEMPTED = 1 << 3,  /* `start` is a preemption's latency */
 	WI_WAKE_ONCPU = 1 << 4,	     /* class ONCPU as recorded */
-	WI_WAKE_STAYS = 1 << 5
-}; /* class PINNED or SELF: one CPU */
+	WI_WAKE_STAYS = 1 << 5,	     /* class PINNED or SELF: one CPU */
+	WI_WAKE_REQUEST = 1 << 6,    /* asks its task for an answer */
+	WI_WAKE_ANSWER = 1 << 7	     /* answers a request of its task; another's if that has not asked */
+};
 
 struct wi_op {
 	uint32_t work_ns; /* solo-speed work before it takes effect */
 	uint32_t kind : 5, target : 27;
 	union {
-		struct wi_wake_noise wake; /* WAKE, FORK */
+		struct wi_wake_noise wake; /* WAKE, UNSEEN, FORK */
 		uint64_t value;
 	};
 };
@@ -93,6 +96,7 @@ struct wi_work_sleep {
 	uint32_t waker_cpu; /* that wrote it; WI_WORK_NONE: never woken within the window */
 	uint8_t context;    /* enum wakeif_context */
 	bool on_own_cpu;    /* waker_cpu is where the task slept: it follows the task */
+	bool disturbed;	    /* another wakeup had just reached its CPU, which idled: it may have slept on otherwise */
 	bool timer;	    /* likely a timer of the task's own (length repeats, or hrtimer records say so) */
 	struct wi_wake_noise wake;
 };
@@ -101,12 +105,6 @@ struct wi_work_sleep {
 struct wi_work_counter {
 	uint32_t task;	  /* that blocks on it */
 	uint32_t initial; /* wakes on their way when the window began */
-};
-
-/* Soft edge: the owner of the ORDER op waits until `task` has blocked `nr_blocks` times (BLOCK and SLEEP, from 1). */
-struct wi_work_order {
-	uint32_t task;
-	uint32_t nr_blocks;
 };
 
 enum wi_work_start { WI_START_RUNNING, WI_START_RUNNABLE, WI_START_BLOCKED, WI_START_UNBORN };
@@ -150,6 +148,7 @@ struct wi_work_task {
 	X(sync, "sync", "of those by a task: with WF_SYNC, recorded or learned")                                       \
 	X(sync_unknown, "sync_unknown", "of those by a task: it is not known whether with WF_SYNC")                    \
 	X(orders, "orders", "soft order edges")                                                                        \
+	X(requests, "requests", "requests that found their server awake: inferred")                                    \
 	X(forks, "forks", "tasks born of a known parent")                                                              \
 	X(births, "births", "tasks that appear otherwise")                                                             \
 	X(exits, "exits", "tasks that died")                                                                           \
@@ -192,8 +191,6 @@ struct wi_workload {
 	uint32_t nr_sleeps;
 	struct wi_work_counter *counter;
 	uint32_t nr_counters;
-	struct wi_work_order *order;
-	uint32_t nr_orders;
 	wakeif_word *masks; /* nr_masks sets of topology->nr_words words */
 	uint32_t nr_masks;
 

@@ -191,8 +191,8 @@ class Simulate(Cli):
         self.assertIn("SMT off", off["name"])
         self.assertEqual(off["corun"]["mean"], 0)
         self.assertGreater(off["util"]["mean"], d["policies"][0]["util"]["mean"] * 1.5)
-        # and wakes from outside timed both ways (it has no soft edges), three SMT speeds with a baseline each
-        self.assertEqual(len(d["policies"]), 2 + 1 + 2 + 3 * 2)
+        # and wakes from outside timed both ways, without what is inferred, three SMT speeds with a baseline each
+        self.assertEqual(len(d["policies"]), 2 + 1 + 3 + 3 * 2)
         slow, fast = (next(p for p in d["policies"] if p["name"] == "linux-6.1, SMT off, SMT speed " + s) for s in ("0.50", "0.90"))
         self.assertLess(slow["util"]["mean"], fast["util"]["mean"])  # less work was done beside a busy sibling
         self.fails(2, "simulate", "--smt", "off", HACKBENCH)  # it has none

@@ -329,9 +329,9 @@ static void experiment(const char *input, const struct wi_workload *w, const cha
 		load(&second, path, topology, tasks, smt_speed);
 		if (twin.verbose)
 			printf("tapes\t%s\t%" PRIu64 " wakes\t%" PRIu64 " internal\t%" PRIu64
-			       " implied\t%u orders\t%.3f of the work\n",
+			       " implied\t%" PRIu64 " orders\t%.3f of the work\n",
 			       input, second.w->facts.wakes, second.w->facts.internal, second.w->facts.implied,
-			       second.w->nr_orders, (double)work(second.w) / (double)work(w));
+			       second.w->facts.orders, (double)work(second.w) / (double)work(w));
 		run(second.w, -1, NULL, twin.first + s + 1001, keep("told", -1), told[s].base);
 		for (int c = 0; c < NR_CHANGES; c++) {
 			if (c == NOSMT && !smt)

@@ -425,11 +425,10 @@ static void any_op(struct anything *a, uint32_t t)
 		a->task[t].blocks++;
 		break;
 	case 11:
-		if (other != t && a->task[other].is != NOT_BORN && a->task[other].blocks)
-			sim_op(w, self, run_ns, WI_OP_ORDER,
-			       wi_work_add_order(w->b, a->first + other,
-						 1 + (uint32_t)sim_lot(w, a->task[other].blocks)),
-			       0);
+		if (other == t || a->task[other].is == NOT_BORN || a->task[other].is == OVER)
+			break;
+		sim_op(w, self, run_ns, WI_OP_UNSEEN, a->first_counter + other * COUNTERS, 0);
+		sim_op(w, a->first + other, run_ns, WI_OP_TAKE, a->first_counter + other * COUNTERS, 0);
 		break;
 	case 12:
 		if (!a->plain && sim_lot(w, 2)) {

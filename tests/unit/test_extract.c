@@ -88,7 +88,7 @@ static void tape(const struct extracted *e, int pid, char *text, size_t size)
 		const struct wi_op *op = &w->ops[t->first_op + n];
 
 		at += (size_t)snprintf(text + at, size - at, " %u %s", op->work_ns, wi_op_name(op->kind));
-		if (op->kind == WI_OP_WAKE)
+		if (op->kind == WI_OP_WAKE || op->kind == WI_OP_UNSEEN)
 			at += (size_t)snprintf(text + at, size - at, " %d", pid_of(w, w->counter[op->target].task));
 		if (op->kind == WI_OP_FORK)
 			at += (size_t)snprintf(text + at, size - at, " %d", pid_of(w, op->target));
@@ -97,9 +97,6 @@ static void tape(const struct extracted *e, int pid, char *text, size_t size)
 		else if (op->kind == WI_OP_SLEEP)
 			at += (size_t)snprintf(text + at, size - at, " %llu",
 					       (unsigned long long)w->sleep[op->target].length_ns);
-		if (op->kind == WI_OP_ORDER)
-			at += (size_t)snprintf(text + at, size - at, " %d/%u", pid_of(w, w->order[op->target].task),
-					       w->order[op->target].nr_blocks);
 		at += (size_t)snprintf(text + at, size - at, "%s", n + 1 < t->nr_ops ? ";" : "");
 		assert_true(at < size);
 	}
@@ -263,7 +260,9 @@ static void test_window_begins_late(void **state)
 	end(&e);
 }
 
-/* Ping-pong on one CPU: 20 preempts its waker 10, blocks, and is what wakes 10 every time: 10 goes on behind its block.
+/*
+ * Partners on one CPU: 10 wakes 20, is preempted by it and goes on when 20 has blocked. It finds an answer that no
+ * event tells of: as late in 20's burst as its wakes are, 100 ns before the block or when the burst begins.
  */
 static void test_waker_preempted_by_its_wakee(void **state)
 {
@@ -275,17 +274,67 @@ static void test_waker_preempted_by_its_wakee(void **state)
 	for (unsigned t = 1000, i = 0; i < 3; i++, t += 1000)
 		at += (size_t)snprintf(events + at, sizeof(events) - at,
 				       "%u 0 10 waking 20 0\n%u 0 10 wakeup 20 0\n%u 0 10 switch R+ 20\n"
-				       "%u 0 20 switch S 10\n%u 0 10 switch S 30\n"
-				       "%u 0 30 waking 20 0\n%u 0 30 wakeup 20 0\n%u 0 30 switch S 20\n"
-				       "%u 0 20 waking 10 0\n%u 0 20 wakeup 10 0\n%u 0 20 switch S 10\n",
-				       t + 100, t + 110, t + 120, t + 200, t + 300, t + 400, t + 410, t + 500, t + 600,
-				       t + 610, t + 700);
+				       "%u 0 20 switch S 10\n%u 0 10 waking 20 0\n%u 0 10 wakeup 20 0\n"
+				       "%u 0 10 switch S 20\n%u 0 20 waking 10 0\n%u 0 20 wakeup 10 0\n"
+				       "%u 0 20 switch S 10\n",
+				       t + 100, t + 110, t + 120, t + 200, t + 300, t + 310, t + 400, t + 600, t + 610,
+				       t + 700);
 	e = extract(&(struct tl_fixture_opts){ .first = "0=10" }, ALONE, events);
 	assert_int_equal(e.w->facts.orders, 3);
+	assert_int_equal(e.w->facts.requests, 0);
 	char got[4096];
 
 	tape(&e, 10, got, sizeof(got));
-	assert_non_null(strstr(got, "running: 100 wake 20; 20 order 20/2; 100 block;"));
+	assert_non_null(strstr(got, "running: 100 wake 20; 20 take; 100 wake 20; 100 block; 400 wake 20; 20 take;"));
+	tape(&e, 20, got, sizeof(got));
+	assert_non_null(strstr(got, "blocked: 0 block; 0 unseen 10; 80 block; 200 wake 10; 100 block; 0 unseen 10;"));
+	end(&e);
+}
+
+static uint32_t flagged(const struct wi_workload *w, uint8_t flag)
+{
+	uint32_t nr = 0;
+
+	for (size_t i = 0; i < w->nr_ops; i++)
+		nr += (w->ops[i].kind == WI_OP_WAKE || w->ops[i].kind == WI_OP_UNSEEN) && w->ops[i].wake.flags & flag;
+	return nr;
+}
+
+/*
+ * 20 and 30 ask server 10 and sleep until it answers. In the third round 30 asks while 10 works for 20: what is seen is
+ * an answer only. 30 asks 50 ns before it blocks, as it did before; 10 has taken note before it answers.
+ */
+static void test_unseen_request(void **state)
+{
+	static const char ask[] = "%u %u %u waking 10 0\n%u 0 0 wakeup 10 0\n%u 0 0 switch R 10\n%u %u %u switch S 0\n",
+			  answer[] = "%u 0 10 waking %u %u\n%u %u 0 wakeup %u %u\n%u %u 0 switch R %u\n";
+	char events[8192] = "1000 0 0 other\n1000 2 20 other\n1000 3 30 other\n", *at = events + strlen(events);
+	struct extracted e;
+
+	(void)state;
+	for (unsigned t = 1000, round = 0; round < 3; round++, t += 1000) {
+		unsigned u = t;
+
+		for (unsigned cpu = 2, pid = 20; cpu < 4 && (cpu == 2 || round < 2); cpu++, pid += 10, u += 200) {
+			at += sprintf(at, ask, u + 100, cpu, pid, u + 110, u + 120, u + 150, cpu, pid);
+			at += round == 2 ? sprintf(at, "%u 3 30 switch S 0\n", u + 160) : 0;
+			at += sprintf(at, answer, u + 200, pid, cpu, u + 210, cpu, pid, cpu, u + 220, cpu, pid);
+			if (round == 2)
+				at += sprintf(at, answer, u + 230, 30, 3, u + 235, 3, 30, 3, u + 240, 3, 30);
+			at += sprintf(at, "%u 0 10 switch S 0\n", u + 250);
+		}
+	}
+	e = extract(&(struct tl_fixture_opts){ .first = "0=0 2=20 3=30" }, ALONE, events);
+	assert_int_equal(e.w->facts.requests, 1);
+	assert_int_equal(e.w->facts.internal, 5 + 6);
+	assert_int_equal(flagged(e.w, WI_WAKE_REQUEST), 6);
+	assert_int_equal(flagged(e.w, WI_WAKE_ANSWER), 6);
+	char got[4096];
+
+	tape(&e, 30, got, sizeof(got));
+	assert_non_null(strstr(got, "; 880 wake 10; 50 block; 690 unseen 10; 50 block;"));
+	tape(&e, 10, got, sizeof(got));
+	assert_non_null(strstr(got, "; 80 wake 20; 30 take; 0 wake 30; 20 "));
 	end(&e);
 }
 
@@ -421,6 +470,34 @@ static void test_timers_repeat(void **state)
 	end(&e);
 }
 
+/* A timer of 20 on idle CPU 2, alone; with a wakeup of 30 that was sent there; 60 us after 30 began to run there. */
+static void test_disturbed_timer(void **state)
+{
+	struct extracted e = extract(&(struct tl_fixture_opts){ .first = "0=10 2=0" }, ALONE,
+				     "1000 0 10 other\n1000 2 0 other\n"
+				     "2000 2 0h waking 20 2\n2010 2 0 wakeup 20 2\n2020 2 0 switch R 20\n"
+				     "2100 2 20 switch S 0\n"
+				     "3000 0 10 waking 30 2\n3100 2 0h waking 20 2\n3110 2 0 wakeup 20 2\n"
+				     "3120 2 0 wakeup 30 2\n3130 2 0 switch R 20\n3200 2 20 switch S 30\n"
+				     "3300 2 30 switch S 0\n"
+				     "4000 0 10 waking 30 2\n4010 2 0 wakeup 30 2\n4020 2 0 switch R 30\n"
+				     "64020 2 30h waking 20 2\n64030 2 30 wakeup 20 2\n64040 2 30 switch S 20\n"
+				     "64100 2 20 switch S 0\n");
+
+	(void)state;
+	assert_int_equal(e.w->nr_sleeps, 5); /* three of 20, two for ever */
+	uint32_t nr = 0, disturbed = 0;
+
+	for (uint32_t i = 0; i < e.w->nr_sleeps; i++) {
+		nr += e.w->sleep[i].waker_cpu == 2;
+		disturbed += e.w->sleep[i].disturbed;
+		assert_true(!e.w->sleep[i].disturbed || e.w->sleep[i].length_ns == 3100 - 2100);
+	}
+	assert_int_equal(nr, 3);
+	assert_int_equal(disturbed, 1);
+	end(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -431,10 +508,12 @@ int main(void)
 		cmocka_unit_test(test_forks),
 		cmocka_unit_test(test_window_begins_late),
 		cmocka_unit_test(test_waker_preempted_by_its_wakee),
+		cmocka_unit_test(test_unseen_request),
 		cmocka_unit_test(test_a_rare_answer_is_none),
 		cmocka_unit_test(test_stalled_cpu),
 		cmocka_unit_test(test_softirq),
 		cmocka_unit_test(test_timers_repeat),
+		cmocka_unit_test(test_disturbed_timer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
