@@ -10,7 +10,7 @@ import unittest
 import archive
 from cli import WAKEIF
 
-FULL = os.environ.get("WAKEIF_FULL")
+FULL = os.environ.get("WAKEIF_FULL") and not os.environ.get("WAKEIF_INSTRUMENTED")
 TRACES = 16
 SIZES = 24 if FULL else 5
 PAIRS = 20 if FULL else 4

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An archive in 1, 2 and 7 shards, listed and merged in random order, in pairs or at once: the same database, the same answers."""
+import json
 import os
 import shutil
 import unittest
@@ -9,6 +10,7 @@ import archive
 from cli import SAMPLES
 
 TRACES = 24
+DIFF = ("diff", "--json", "--a", "group=a", "--b", "group=b")
 TREND = ("trend", "--json", "--metric", "latency.wakeup.p99_ns", "--by", "group")
 
 
@@ -21,7 +23,7 @@ class Shards(archive.ArchiveCase):
         for i, group in enumerate("ab"):
             archive.generate(os.path.join(cls.made, group), TRACES // 2, 700, 1 + 1000 * i)
         # One trace under two paths, one that is no trace, one that is damaged, one that is refused.
-        shutil.copyfile(os.path.join(cls.made, "a", "000", "00000.dat"), os.path.join(cls.made, "b", "copy.dat"))
+        shutil.copyfile(os.path.join(cls.made, "a", "000", "00000.dat"), os.path.join(cls.made, "a", "copy.dat"))
         with open(os.path.join(cls.made, "b", "notes.txt"), "w", encoding="ascii") as f:
             f.write("two nights in May\n")
         with open(os.path.join(SAMPLES, "smt8-lost.dat"), "rb") as f:
@@ -46,23 +48,24 @@ class Shards(archive.ArchiveCase):
         whole = self.run_batch("whole.db", "--files-from", self.list_of("sorted", archive.files_below(self.made)))
         self.assert_whole(whole)
         self.assertGreaterEqual(len(archive.dump(whole)), TRACES)
-        self.ok(TREND[0], whole, *TREND[1:])
+        trend = json.loads(self.ok(TREND[0], whole, *TREND[1:]))["trend"]
+        self.assertEqual([(p["value"], p["runs"]) for p in trend["metrics"][0]["points"][:2]], [("a", TRACES // 2 + 2), ("b", TRACES // 2)])
         for n in (1, 2, 7):
             parts = self.shards(n)
             self.random.shuffle(parts)
             with self.subTest(shards=n, merged="at once"):
-                self.assert_same(self.merge(self.path("once-%d.db" % n), *parts), whole, TREND)
+                self.assert_same(self.merge(self.path("once-%d.db" % n), *parts), whole, DIFF, TREND)
             with self.subTest(shards=n, merged="one after another, the last ones twice"):
                 into = self.path("chain-%d.db" % n)
                 for part in parts + parts[-2:]:
                     self.merge(into, part)
-                self.assert_same(into, whole, TREND)
+                self.assert_same(into, whole, DIFF, TREND)
             with self.subTest(shards=n, merged="as a tree"):
                 tree = list(parts)
                 while len(tree) > 1:
                     a, b = tree.pop(self.random.randrange(len(tree))), tree.pop(self.random.randrange(len(tree)))
                     tree.append(self.merge(self.path("tree-%d-%d.db" % (n, len(tree))), a, b))
-                self.assert_same(tree[0], whole, TREND)
+                self.assert_same(tree[0], whole, DIFF, TREND)
 
     def test_shards_are_a_partition(self):
         """Every trace is in one shard only, and the shards hold work for more than one machine."""
@@ -80,7 +83,7 @@ class Shards(archive.ArchiveCase):
     def test_a_shard_again_by_another_number(self):
         """Shards of 2 and of 7 laid over each other hold nothing twice."""
         whole = self.run_batch("whole.db", "--files-from", self.shuffled("list"))
-        self.assert_same(self.merge(self.path("over.db"), *self.shards(2), *self.shards(7)), whole, TREND)
+        self.assert_same(self.merge(self.path("over.db"), *self.shards(2), *self.shards(7)), whole, DIFF, TREND)
 
 
 if __name__ == "__main__":

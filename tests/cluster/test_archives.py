@@ -18,6 +18,7 @@ from one_machine import Slurm, SshHosts, Unavailable, program
 SCRIPTS = os.path.join(ROOT, "samples", "cluster")
 TRACES = 120
 SHARDS = 5
+DIFF = ("diff", "--json", "--a", "group=a", "--b", "group=b")
 TREND = ("trend", "--json", "--metric", "latency.wakeup.p99_ns", "--by", "group")
 OPTIONS = ("-q", "--topology", archive.TOPOLOGY, "--tag", "group=/([ab])/")
 DOC = os.path.join(ROOT, "doc", "cluster.md")
@@ -116,7 +117,7 @@ class OnCluster(archive.ArchiveCase):
 
     def assert_finished(self):
         self.assert_whole(self.out)
-        self.assert_same(self.out, self.whole, TREND)
+        self.assert_same(self.out, self.whole, DIFF, TREND)
         self.assertEqual(os.listdir(self.path("own")), [])
         left = [n for n in os.listdir(self.out + ".parts") + os.listdir(self.dir) if n.startswith(".")]
         self.assertEqual(left, [])
