@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/utf8.h"
@@ -89,11 +88,7 @@ const char *wi_fmt_ratio(char *out, size_t size, uint64_t part, uint64_t whole)
 
 const char *wi_fmt_real(char *out, size_t size, double v)
 {
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(out, size, "%.*g", digits, v);
-		if (strtod(out, NULL) == v)
-			break;
-	}
+	snprintf(out, size, "%.15g", v);
 	return out;
 }
 

@@ -23,7 +23,8 @@ const char *wi_fmt_count(char *out, size_t size, uint64_t n);
 const char *wi_fmt_bytes(char *out, size_t size, uint64_t bytes);
 const char *wi_fmt_share(char *out, size_t size, uint64_t part, uint64_t whole);
 const char *wi_fmt_ratio(char *out, size_t size, uint64_t part, uint64_t whole); /* "0.51", "-" of nothing */
-const char *wi_fmt_real(char *out, size_t size, double v); /* the fewest digits that read back as v; finite */
+/* 15 digits, finite: all that does not depend on the order of a sum; whole numbers are exact up to there. */
+const char *wi_fmt_real(char *out, size_t size, double v);
 const char *wi_fmt_stamp(char *out, size_t size, uint64_t ns, bool nanoseconds);
 const char *wi_fmt_cpu(char *out, size_t size, uint32_t cpu); /* UINT32_MAX: "[???]" */
 

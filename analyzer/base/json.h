@@ -36,7 +36,7 @@ void wi_json_string(struct wi_json *j, const char *key, const char *value);
 void wi_json_fraction(struct wi_json *j, const char *key,
 		      double value); /* 6 decimals; nothing is written unless it is finite */
 void wi_json_real(struct wi_json *j, const char *key,
-		  double value); /* all its digits; nothing is written unless it is finite */
+		  double value); /* 15 digits; nothing is written unless it is finite */
 void wi_json_share(struct wi_json *j, const char *key, uint64_t part,
 		   uint64_t whole); /* nothing is written when whole is 0 */
 

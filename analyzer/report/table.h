@@ -54,7 +54,7 @@ void wi_csv_u64(struct wi_csv *c, uint64_t value);
 void wi_csv_i64(struct wi_csv *c, int64_t value);
 void wi_csv_text(struct wi_csv *c, const char *text);
 void wi_csv_fraction(struct wi_csv *c, double value);		    /* 6 decimals; empty unless finite */
-void wi_csv_real(struct wi_csv *c, double value);		    /* all its digits; empty unless finite */
+void wi_csv_real(struct wi_csv *c, double value);		    /* 15 digits; empty unless finite */
 void wi_csv_share(struct wi_csv *c, uint64_t part, uint64_t whole); /* empty when whole is 0 */
 void wi_csv_none(struct wi_csv *c);				    /* empty field: not measurable */
 void wi_csv_end(struct wi_csv *c);
