@@ -237,6 +237,27 @@ class Diff(ArchiveCli):
         refused = self.refused(2, "diff", db.path, *groups, "--baseline", "n7")
         self.assertIn("n7", refused)
 
+    def test_names_of_metrics(self):
+        """Brackets of paths are brackets, commas within them belong to the path; names stand in the order of the patterns, once."""
+        model = "models[pack,depth=2].agree.cpu_share"
+        db = self.archive()
+        for kernel in ("6.1.0", "6.12.0"):
+            db.run({model: 0.5, "models[p].agree.cpu_share": 0.25, P99: 5, "latency.wakeup.p50_ns": 3, COUNT: 7}, kernel=kernel)
+        db.close()
+        for patterns, names in (
+            ([model + "," + P99], [model, P99]),
+            ([P99, model], [P99, model]),
+            (["models[p*].agree.cpu_share"], ["models[p].agree.cpu_share", model]),
+            (["models[p].*"], ["models[p].agree.cpu_share"]),
+            ([COUNT, "latency.wakeup.p?0_ns|" + COUNT + "," + P99], [COUNT, "latency.wakeup.p50_ns", P99]),
+        ):
+            with self.subTest(patterns=patterns):
+                (stratum,) = self.diff(db.path, *A, *B, *[w for p in patterns for w in ("--metric", p)])["strata"]
+                self.assertEqual([m["metric"] for m in stratum["metrics"]], names)
+        (stratum,) = self.diff(db.path, *A, *B)["strata"]
+        self.assertEqual([m["metric"] for m in stratum["metrics"]], ["latency.wakeup.p50_ns", P99])
+        self.assertEqual(stratum["metrics"][0]["unit"], "ns")
+
     def test_names_of_groups(self):
         """Titles that would be cut to the same text are letters; the head tells whose."""
         db = self.archive()

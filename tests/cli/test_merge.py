@@ -6,13 +6,17 @@ import itertools
 import json
 import os
 import random
+import shutil
 import sqlite3
+import subprocess
+import time
 import unittest
 
-from cli import SAMPLES
+from cli import SAMPLES, WAKEIF
 from sql_archive import ArchiveCli
 
 P99 = "latency.wakeup.p99_ns"
+FULL = bool(os.environ.get("WAKEIF_FULL"))
 
 
 class Merge(ArchiveCli):
@@ -99,6 +103,39 @@ class Merge(ArchiveCli):
         with open(junk, "rb") as f:
             self.assertEqual(f.read(), b"junk" * 1000)
         self.refused(1, "merge", good, "-o", self.path("no/such/folder.db"))
+
+    def test_killed(self):
+        """kill -9 at any moment: the output holds what it held or all of the merge, never a part; the same command then ends it."""
+        old = self.runs(4)
+        many = [dict(values={"m.%d" % m: i + m for m in range(40)}, name="many-%d.dat" % i, hists={"latency.wakeup": [i] * 50}) for i in range(300)]
+        part = self.part("many.db", many)
+        before = self.part("before.db", old)
+        whole = self.path("whole.db")
+        started = time.monotonic()
+        self.ok("merge", before, part, "-o", whole)
+        takes = time.monotonic() - started
+        counts, rng = set(), random.Random(11)
+        for nr in range(100 if FULL else 15):
+            out = self.path("out-%d.db" % nr)
+            shutil.copyfile(before, out)
+            fresh = nr % 3 == 0
+            if fresh:
+                os.unlink(out)
+            p = subprocess.Popen([WAKEIF, "merge", "-q", before, part, "-o", out])
+            time.sleep(rng.uniform(0, takes * 1.1))
+            p.kill()
+            p.wait()
+            if os.path.exists(out):
+                con = sqlite3.connect(out)
+                self.assertEqual(con.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+                counts.add(con.execute("SELECT count(*) FROM run").fetchone()[0])
+                con.close()
+            else:
+                self.assertTrue(fresh)
+            self.ok("merge", "-q", before, part, "-o", out)
+            if nr % 5 == 0:
+                self.assertEqual(self.ok("runs", "--json", out), self.ok("runs", "--json", whole))
+        self.assertLessEqual(counts, {4, 304})
 
     def test_says_what_it_did(self):
         runs = self.runs(5)
