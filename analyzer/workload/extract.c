@@ -321,7 +321,9 @@ static void on_enqueued(struct wi_extract *x, uint32_t i, const struct wakeif_ha
 
 static void set_prio(struct wi_extract *x, struct xtask *t, const struct wakeif_happening *h)
 {
-	if (h->prio == WI_PRIO_UNKNOWN || (t->prio == h->prio && t->policy == h->policy))
+	bool none = h->prio < -1 || h->prio > 139; /* no event of a task in good health says so: not known */
+
+	if (none || (t->prio == h->prio && t->policy == h->policy))
 		return;
 	if (t->seen && t->prio != WI_PRIO_UNKNOWN && x->begun)
 		wi_extract_put(

@@ -292,11 +292,6 @@ static bool get_draws(struct unpack *u)
 	return true;
 }
 
-static bool is_prio(int prio, uint32_t policy)
-{
-	return prio >= -1 && prio < 140 && (policy <= WAKEIF_POLICY_DEADLINE || policy == WAKEIF_POLICY_UNKNOWN);
-}
-
 static bool get_task(struct unpack *u, uint32_t i, size_t *at)
 {
 	struct wi_workload *w = u->w;
@@ -324,8 +319,8 @@ static bool get_task(struct unpack *u, uint32_t i, size_t *at)
 	t->first_op = *at;
 	if (!whole(u) || u->err->code)
 		return false;
-	if (no_comm || !is_prio(t->prio, policy) || bits >> 10 || t->start_ns > MAX_TIME_NS ||
-	    t->ran_ns > MAX_TIME_NS || (t->parent != WI_WORK_NONE && t->parent >= w->nr_tasks) ||
+	if (no_comm || policy > UINT8_MAX || bits >> 10 || t->start_ns > MAX_TIME_NS || t->ran_ns > MAX_TIME_NS ||
+	    (t->parent != WI_WORK_NONE && t->parent >= w->nr_tasks) ||
 	    (t->cpu != WI_WORK_NONE && (t->cpu >= w->topology->nr_cpus || !wi_mask_test(w->topology->present, t->cpu))))
 		return wrong(u, "an impossible task", i);
 	if (t->nr_ops > u->in->nr / OP_BYTES - *at)
@@ -345,8 +340,6 @@ static bool get_op(struct unpack *u, struct wi_op *op, size_t at)
 	if (has_noise(op->kind))
 		return get_noise(u, &op->wake);
 	op->value = wi_bytes_get_u64(u->in);
-	if (op->kind == WI_OP_RENICE && (op->value >> 24 || !is_prio((int16_t)(op->value >> 8), op->value & 0xff)))
-		return wrong(u, "an impossible priority, of operation", at);
 	return (op->kind != WI_OP_RUN || op->value <= MAX_TIME_NS) || wrong(u, "an impossible run, operation", at);
 }
 

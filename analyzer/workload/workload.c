@@ -47,6 +47,11 @@ static bool wrong(struct wi_err *err, const char *what, uint64_t at)
 	return wi_err_set(err, WI_EREFUSED, "workload: %s, number %llu", what, (unsigned long long)at);
 }
 
+static bool is_prio(int prio, uint32_t policy)
+{
+	return prio >= -1 && prio < 140 && (policy <= WAKEIF_POLICY_DEADLINE || policy == WAKEIF_POLICY_UNKNOWN);
+}
+
 static bool check_op(const struct wi_workload *w, uint32_t task, const struct wi_op *op, size_t at, struct wi_err *err)
 {
 	switch (op->kind) {
@@ -63,10 +68,12 @@ static bool check_op(const struct wi_workload *w, uint32_t task, const struct wi
 		return (op->target < w->nr_tasks && op->target != task &&
 			w->task[op->target].start == WI_START_UNBORN) ||
 		       wrong(err, "a fork names no unborn task", at);
+	case WI_OP_RENICE:
+		return (!(op->value >> 24) && is_prio((int16_t)(op->value >> 8), op->value & 0xff)) ||
+		       wrong(err, "an impossible priority, of operation", at);
 	case WI_OP_RUN:
 	case WI_OP_YIELD:
 	case WI_OP_EXEC:
-	case WI_OP_RENICE:
 	case WI_OP_STALL:
 	case WI_OP_RESUME:
 	case WI_OP_EXIT:
@@ -108,6 +115,8 @@ static bool check_task(const struct wi_workload *w, uint32_t i, struct wi_err *e
 
 	if (t->first_op > w->nr_ops || t->nr_ops > w->nr_ops - t->first_op)
 		return wrong(err, "a tape lies outside of the tapes", i);
+	if (!is_prio(t->prio, t->policy))
+		return wrong(err, "a task's priority", i);
 	if (t->start > WI_START_UNBORN || (t->allowed != WI_WORK_NONE && t->allowed >= w->nr_masks))
 		return wrong(err, "a task's start or affinity", i);
 	if (t->cpu != WI_WORK_NONE && t->cpu >= w->topology->nr_cpus)

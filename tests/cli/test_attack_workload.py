@@ -10,7 +10,7 @@ import unittest
 
 import evil_workload as evil
 from cli import SAMPLES, Ftrace, stacked
-from evil_workload import BLOCK, MS, ORDER, RUN, SECOND, SLEEP, YIELD, op, sleep, task, wake
+from evil_workload import BLOCK, MS, ORDER, RENICE, RUN, SECOND, SLEEP, YIELD, op, sleep, task, wake
 from test_attack import Attack
 
 HACKBENCH = os.path.join(SAMPLES, "nosmt4-hackbench.dat")
@@ -66,7 +66,7 @@ class Contents(Attack):
                 self.assertIn("evil.wl@0x", self.run_it(one, status=3, says=says, **kw)[2])
         for says, tasks in (("a wake names no counter", [task([wake(0)])]), ("a sleep is missing", [task([op(SLEEP, 0)])]), ("operation of unknown kind", [task([op(29)])]),
                             ("a fork names no unborn task", [task([evil.fork(0)])]), ("an impossible task", [task([op(RUN)], cpu=2)]),
-                            ("an impossible task", [task([op(RUN)], prio=140)]), ("an impossible run", [task([op(RUN, value=1 << 60)])])):
+                            ("a task's priority", [task([op(RUN)], prio=140)]), ("an impossible priority", [task([op(RENICE, value=140 << 8)])]), ("an impossible run", [task([op(RUN, value=1 << 60)])])):
             with self.subTest(says=says):
                 self.assertIn("evil.wl@0x", self.run_it(tasks, status=3, says=says)[2])
 
@@ -94,6 +94,13 @@ class Traces(Attack):
     def test_a_task_of_unknown_place(self):
         self.run_it(Ftrace().wake(3, 1, "<idle>", 0, "x", 37, 3, "sched_wakeup"))
         self.run_it(Ftrace().wake(1, 1, "<idle>", 0, "x", 37, 2).wake(1, 9, "<idle>", 0, "x", 37, 2, "sched_wakeup"))
+
+    def test_priorities(self):
+        for prio in (140, 200):
+            t = stacked()
+            t.add(0, 1006000, "<idle>", 0, "sched_waking: comm=wakee pid=101 prio=%d target_cpu=000" % prio)
+            t.add(0, 1006010, "<idle>", 0, "sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=wakee next_pid=101 next_prio=%d" % prio)
+            self.run_it(t)
 
     def test_born_around_the_start(self):
         """Forked before the window, first woken in it."""

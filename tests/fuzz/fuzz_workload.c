@@ -21,7 +21,7 @@ static bool small(const struct wi_workload *w)
 
 	for (uint32_t i = 0; i < w->nr_tasks; i++)
 		work_ns += w->task[i].work_ns < 1ull << 40 ? w->task[i].work_ns : 1ull << 40;
-	return work_ns < 10000000000u && w->nr_ops < 5000 && w->topology->nr_cpus <= 64;
+	return work_ns < 1000000000u && w->nr_ops < 5000 && w->topology->nr_cpus <= 64;
 }
 
 static void run(const struct wi_workload *w, uint64_t lot)
