@@ -5,9 +5,9 @@ import zlib
 
 NONE = 0xffffffff
 UNKNOWN = 0xffff  # a latency
-RUN, WAKE, BLOCK, SLEEP, ORDER, YIELD, FORK, EXEC, RENICE, STALL, RESUME, EXIT, END = range(13)
+RUN, WAKE, BLOCK, SLEEP, UNSEEN, TAKE, YIELD, FORK, EXEC, RENICE, STALL, RESUME, EXIT, END = range(14)
 RUNNING, RUNNABLE, BLOCKED, UNBORN = range(4)
-VERSION, KINDS, FACTS = 2, 8, 26
+VERSION, KINDS, FACTS = 2, 8, 27
 MS, SECOND = 1000000, 1000000000
 
 
@@ -94,13 +94,13 @@ def tally(nr_cpus, groups, packages=1, numbers=(0,) * 16):
 
 
 def contents(tasks, cores=2, threads=1, machine=None, kernel=(6, 1), hz=0, window=SECOND, speed=1024, host=0, edge=0, lost=(0, 0), source="evil", facts=(0,) * FACTS,
-             masks=(), counters=(), orders=(), sleeps=(), draws=None, end=None):
-    """counters, orders: pairs of numbers. draws: the 3 * KINDS lists of latencies. end: in place of the tally."""
+             masks=(), counters=(), sleeps=(), draws=None, end=None):
+    """counters: pairs of numbers. draws: the 3 * KINDS lists of latencies. end: in place of the tally."""
     tasks, tapes = zip(*tasks) if tasks else ((), ())
     pair = lambda p: u32(p[0]) + u32(p[1])
     out = u32(kernel[0] << 16 | kernel[1] << 8) + u32(hz) + u64(window) + u32(speed) + u32(host) + u32(edge) + u64(lost[0]) + u64(lost[1]) + text(source)
     out += b"".join(map(u64, facts)) + (topology(cores, threads) if machine is None else machine)
-    out += array(masks) + array(map(pair, counters)) + array(map(pair, orders)) + array(sleeps)
+    out += array(masks) + array(map(pair, counters)) + array(sleeps)
     out += b"".join(array(d) for d in draws or [()] * (3 * KINDS))
     out += array(tasks) + array(o for tape in tapes for o in tape)
     return out + (tally(cores * threads, (cores, cores, 1, 1, 1)) if end is None else end)

@@ -10,7 +10,7 @@ import unittest
 
 import evil_workload as evil
 from cli import SAMPLES, Ftrace, stacked
-from evil_workload import BLOCK, MS, ORDER, RENICE, RUN, SECOND, SLEEP, YIELD, op, sleep, task, wake
+from evil_workload import BLOCK, MS, RENICE, RUN, SECOND, SLEEP, TAKE, YIELD, op, sleep, task, wake
 from test_attack import Attack
 
 HACKBENCH = os.path.join(SAMPLES, "nosmt4-hackbench.dat")
@@ -44,8 +44,8 @@ class Contents(Attack):
 
     def test_waits_for_ever(self):
         """Tasks that wait for each other: the run ends, and says what was not done."""
-        two = [task([op(ORDER, 0), op(BLOCK, 0)]), task([op(ORDER, 1), op(BLOCK, 1)], cpu=1)]
-        out = self.run_it(two, counters=[(0, 1), (1, 1)], orders=[(1, 1), (0, 1)])[1]
+        two = [task([op(BLOCK, 0), op(TAKE, 0), wake(1)]), task([op(TAKE, 1), wake(0)], cpu=1)]
+        out = self.run_it(two, counters=[(0, 1), (1, 0)])[1]
         self.assertIn(b"did not come to the end of their tapes", out)
 
     def test_names(self):
@@ -60,7 +60,7 @@ class Contents(Attack):
         for says, kw in (("impossible window", dict(window=1 << 53)), ("impossible window", dict(hz=10001)), ("impossible window", dict(speed=100)),
                          ("impossible number of CPUs", dict(machine=evil.u32(0))), ("impossible number of CPUs", dict(machine=evil.u32(1 << 31))),
                          ("a text or set is impossible", dict(machine=evil.topology(2, source=None))), ("an impossible sleep", dict(sleeps=[sleep(MS, MS, cpu=7)])), ("a counter of no task", dict(counters=[(9, 0)])),
-                         ("an order edge to no task", dict(orders=[(9, 0)])), ("an empty affinity", dict(masks=[evil.cpu_set((), 2)])),
+                         ("an empty affinity", dict(masks=[evil.cpu_set((), 2)])),
                          ("affinity to CPUs that the machine has not", dict(masks=[evil.cpu_set((2,), 2)])), ("its tally", dict(end=b""))):
             with self.subTest(says=says):
                 self.assertIn("evil.wl@0x", self.run_it(one, status=3, says=says, **kw)[2])
