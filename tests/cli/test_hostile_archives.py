@@ -61,12 +61,10 @@ class Hostile(Cli):
         statuses = set()
         for command in self.commands(db):
             status, out, err = self.run_raw(*command)
-            if b"no command is named" in err or b"unknown command" in err:
-                continue
             self.assertIn(status, (0, 1, 2, 3, 4, 5), "%s: %s: %s" % (what, command, err[-2000:]))
             if status:
                 self.assertTrue(err, "%s: %s: status %d without a word" % (what, command, status))
-            self.assertNotIn(b"\x1b", err if os.path.basename(db).encode() else b"", "%s: %s" % (what, command))
+            self.assertNotIn(b"\x1b", err, "%s: %s" % (what, command))
             if "--json" not in command:
                 self.assertNotIn(b"\x1b", out, "%s: %s writes to the terminal's state" % (what, command))
             if status in (1, 3):
