@@ -100,14 +100,8 @@ static int change_journal(struct wi_store *store, const char *sql)
 
 static bool prepare_writing(struct wi_store *store, struct wi_err *err)
 {
-	if (!run_sql(store, "BEGIN IMMEDIATE", "cannot be written", err))
-		return false;
-	if (!wi_schema_bring(store->db, store->file, WI_SCHEMA_VERSION, wi_schema_steps, err) ||
-	    !wi_schema_check(store->db, store->file, err)) {
-		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-		return false;
-	}
-	return run_sql(store, "COMMIT", "cannot be written", err);
+	return wi_schema_bring(store->db, store->file, WI_SCHEMA_VERSION, wi_schema_steps, err) &&
+	       wi_schema_check(store->db, store->file, err);
 }
 
 /* One state of the database for all that is read. */

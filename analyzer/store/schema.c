@@ -257,7 +257,7 @@ static bool run_sql(sqlite3 *db, const char *file, const char *sql, struct wi_er
 {
 	int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
 
-	return rc == SQLITE_OK || wi_schema_error(db, rc, file, "cannot make its tables", err);
+	return rc == SQLITE_OK || wi_schema_error(db, rc, file, "cannot be written", err);
 }
 
 /* A number that a statement answers; -1: err is set. */
@@ -277,8 +277,8 @@ static int64_t ask(sqlite3 *db, const char *file, const char *sql, struct wi_err
 	return v;
 }
 
-/* Views are what their names say today; those of an older version are dropped. */
-static bool renew_views(sqlite3 *db, const char *file, struct wi_err *err)
+/* Views are what their names say today; those of an older version would also stand in the way of changes of tables. */
+static bool drop_views(sqlite3 *db, const char *file, struct wi_err *err)
 {
 	char sql[256];
 
@@ -287,6 +287,11 @@ static bool renew_views(sqlite3 *db, const char *file, struct wi_err *err)
 		if (!run_sql(db, file, sql, err))
 			return false;
 	}
+	return true;
+}
+
+static bool make_views(sqlite3 *db, const char *file, struct wi_err *err)
+{
 	char *views = wi_schema_views();
 	bool ok = run_sql(db, file, views, err);
 
@@ -314,7 +319,28 @@ static bool read_version(sqlite3 *db, const char *file, int newest, int64_t *ver
 	return true;
 }
 
-bool wi_schema_bring(sqlite3 *db, const char *file, int version, const struct wi_schema_step *steps, struct wi_err *err)
+/* Steps from one version on; 0: all tables. */
+static bool change_tables(sqlite3 *db, const char *file, int64_t from, int version, const struct wi_schema_step *steps,
+			  struct wi_err *err)
+{
+	if (!from) {
+		char *tables = wi_schema_tables();
+		bool ok = run_sql(db, file, tables, err);
+
+		free(tables);
+		return ok;
+	}
+	for (int64_t v = from; v < version; v++)
+		if (!run_sql(db, file, steps[v - 1].sql, err))
+			return false;
+	int64_t lost = ask(db, file, "SELECT count(*) FROM pragma_foreign_key_check", err);
+
+	return !lost || (lost > 0 && wi_err_at(err, WI_EREFUSED, file, WI_NO_OFFSET,
+					       "the database is damaged: %lld rows refer to rows that are not there",
+					       (long long)lost));
+}
+
+static bool bring(sqlite3 *db, const char *file, int version, const struct wi_schema_step *steps, struct wi_err *err)
 {
 	char sql[128];
 	int64_t now;
@@ -323,20 +349,22 @@ bool wi_schema_bring(sqlite3 *db, const char *file, int version, const struct wi
 		return false;
 	if (now == version)
 		return true;
-	if (!now) {
-		char *tables = wi_schema_tables();
-		bool ok = run_sql(db, file, tables, err);
-
-		free(tables);
-		if (!ok)
-			return false;
-	}
-	for (int64_t v = now; v && v < version; v++)
-		if (!run_sql(db, file, steps[v - 1].sql, err))
-			return false;
 	snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %d", WI_SCHEMA_APPLICATION,
 		 version);
-	return renew_views(db, file, err) && run_sql(db, file, sql, err);
+	return drop_views(db, file, err) && change_tables(db, file, now, version, steps, err) &&
+	       make_views(db, file, err) && run_sql(db, file, sql, err);
+}
+
+bool wi_schema_bring(sqlite3 *db, const char *file, int version, const struct wi_schema_step *steps, struct wi_err *err)
+{
+	/* A step may make a table anew; with foreign keys on, dropping the old one would take what refers to it along.
+	 */
+	bool ok = run_sql(db, file, "PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE", err) &&
+		  bring(db, file, version, steps, err) && run_sql(db, file, "COMMIT", err);
+
+	if (!ok && !sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return sqlite3_exec(db, "PRAGMA foreign_keys = ON", NULL, NULL, NULL) == SQLITE_OK && ok;
 }
 
 /* The tables that a database of this version has, made in memory: the texts to hold another against. */
@@ -350,24 +378,46 @@ static bool reference(sqlite3 **db, const char *file, struct wi_err *err)
 	return ok;
 }
 
-static bool same_table(sqlite3 *db, const char *name, const char *sql, const char *file, struct wi_err *err)
+/*
+ * What a table is to those who read and write it: kind, and its columns by name. Not its text, which differs between a
+ * table that was made so and one that a step made so.
+ */
+static const char describe_sql[] =
+	"SELECT (SELECT strict || wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name = ?1) || "
+	"(SELECT group_concat(name || ' ' || type || ' ' || \"notnull\" || ' ' || (pk > 0) || ' ' || hidden, ', ') "
+	"FROM (SELECT * FROM pragma_table_xinfo(?1) ORDER BY name))";
+
+/* The caller's to free; NULL: no such table, no memory, or it cannot be read. */
+static char *describe(sqlite3 *db, const char *table)
 {
 	sqlite3_stmt *s = NULL;
-	bool ok = sqlite3_prepare_v2(db, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql = ?2",
-				     -1, &s, NULL) == SQLITE_OK &&
-		  sqlite3_bind_text(s, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK &&
-		  sqlite3_bind_text(s, 2, sql, -1, SQLITE_TRANSIENT) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW;
+	char *text = NULL;
 
+	if (sqlite3_prepare_v2(db, describe_sql, -1, &s, NULL) == SQLITE_OK &&
+	    sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW &&
+	    sqlite3_column_text(s, 0))
+		text = strdup((const char *)sqlite3_column_text(s, 0));
 	sqlite3_finalize(s);
-	return ok || wi_err_at(err, WI_EREFUSED, file, WI_NO_OFFSET, "its table %s is not as wakeif made it", name);
+	return text;
+}
+
+static bool same_table(sqlite3 *db, sqlite3 *made, const char *table, const char *file, struct wi_err *err)
+{
+	char *is = describe(db, table), *should = describe(made, table);
+	bool ok = should ? is && !strcmp(is, should) : wi_err_nomem(err);
+
+	if (should && !ok)
+		wi_err_at(err, WI_EREFUSED, file, WI_NO_OFFSET, "its table %s is not as wakeif made it", table);
+	free(is);
+	free(should);
+	return ok;
 }
 
 bool wi_schema_check(sqlite3 *db, const char *file, struct wi_err *err)
 {
 	int64_t version;
 	sqlite3 *made = NULL;
-	sqlite3_stmt *s = NULL;
-	bool ok = false;
+	bool ok;
 
 	if (!read_version(db, file, WI_SCHEMA_VERSION, &version, err))
 		return false;
@@ -385,16 +435,9 @@ bool wi_schema_check(sqlite3 *db, const char *file, struct wi_err *err)
 						"it has triggers, which wakeif never "
 						"makes")
 				    : false;
-	if (!reference(&made, file, err) ||
-	    sqlite3_prepare_v2(made, "SELECT name, sql FROM sqlite_schema WHERE type = 'table'", -1, &s, NULL) !=
-		    SQLITE_OK)
-		goto out;
-	ok = true;
-	while (ok && sqlite3_step(s) == SQLITE_ROW)
-		ok = same_table(db, (const char *)sqlite3_column_text(s, 0), (const char *)sqlite3_column_text(s, 1),
-				file, err);
-out:
-	sqlite3_finalize(s);
+	ok = reference(&made, file, err);
+	for (size_t i = 0; ok && i < wi_schema_nr_tables; i++)
+		ok = same_table(db, made, wi_schema_table[i].name, file, err);
 	sqlite3_close(made);
-	return ok || wi_err_nomem(err);
+	return ok;
 }

@@ -4,7 +4,8 @@
  * doc/schema.md follow it.
  *
  * To change a table: raise WI_SCHEMA_VERSION, change the declaration in schema.c, and append to wi_schema_steps the
- * statements that make the tables of the version before into the new ones. Views are made anew by every step. A change
+ * statements that make the tables of the version before into the new ones. Steps run without views and foreign keys: a table may be
+ * made anew, with the same rows under the same ids. A change
  * of the catalog's headline metrics changes the view headline, so it needs a step too (an empty one).
  */
 #ifndef WI_STORE_SCHEMA_H
@@ -30,8 +31,8 @@ char *wi_schema_tables(void);
 char *wi_schema_views(void);
 
 /*
- * Makes the tables if db is empty, else runs the steps that are missing, in the open transaction. file: for messages.
- * false: of another program, newer than version (WI_EREFUSED), SQLite's error.
+ * Makes the tables if db is empty, else runs the steps that are missing: in a transaction of its own, all or nothing.
+ * Leaves foreign keys on. file: for messages. false: of another program, newer than version (WI_EREFUSED), SQLite's error.
  */
 bool wi_schema_bring(sqlite3 *db, const char *file, int version, const struct wi_schema_step *steps,
 		     struct wi_err *err);
