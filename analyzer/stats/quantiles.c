@@ -117,16 +117,16 @@ static struct wi_interval interval_of_value(const struct work *w, size_t group, 
 	if (!bucket)
 		return in;
 	in.state = WI_INTERVAL_KNOWN;
-	if (g->nr_runs == 1) {
-		in.low = low_edge(&g->all, wi_hist_bucket_of_rank(&g->all, low));
-		in.high = high_edge(&g->all, wi_hist_bucket_of_rank(&g->all, high));
+	in.low = low_edge(&g->all, wi_hist_bucket_of_rank(&g->all, low));
+	in.high = high_edge(&g->all, wi_hist_bucket_of_rank(&g->all, high));
+	if (g->nr_runs == 1)
 		return in;
-	}
+	/* Runs that differ make it wider; few runs that are alike by chance do not know more than their wakeups. */
 	size_t tail = wi_tail_rank(nr, expanded_tail(half_alpha, n - 1, n / (n - 1)));
 	for (uint32_t i = 0; i < nr; i++)
 		w->low[i] = bucket[(size_t)q * nr + i];
-	in.low = low_edge(&g->all, (uint32_t)wi_kth(w->low, nr, tail));
-	in.high = high_edge(&g->all, (uint32_t)wi_kth(w->low, nr, nr - 1 - tail));
+	in.low = fmin(in.low, low_edge(&g->all, (uint32_t)wi_kth(w->low, nr, tail)));
+	in.high = fmax(in.high, high_edge(&g->all, (uint32_t)wi_kth(w->low, nr, nr - 1 - tail)));
 	return in;
 }
 

@@ -9,7 +9,7 @@ import sys
 import unittest
 from fractions import Fraction
 
-from cli import O
+from cli import O, ROOT
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "reference"))
 import stats  # noqa: E402
@@ -151,6 +151,34 @@ class Statistics(unittest.TestCase):
         self.assertEqual(one, turned)
         self.assertEqual(one[:2], other[:2])
         self.assertNotEqual(one[2:], other[2:])
+
+    def coverage(self, *args):
+        """Rows of the two tables: [label cells, other cells]"""
+        p = subprocess.run([os.path.join(O, "tests", "coverage"), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=3000)
+        self.assertEqual((p.returncode, p.stderr), (0, ""))
+        rows = [[c.strip() for c in line.strip("|\n").split("|")] for line in p.stdout.splitlines() if line.startswith("| ")]
+        return [(r[:3], r[3:]) for r in rows]
+
+    def test_coverage_documented(self):
+        """The tables of doc/statistics.md are those that the program prints; its figures take minutes."""
+        with open(os.path.join(ROOT, "doc", "statistics.md"), encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        labels = [label for label, _ in self.coverage("4", "1000")]
+        self.assertGreater(len(labels), 90)
+        documented = [[c.strip() for c in line.strip("|").split("|")][:3] for line in lines if line.startswith("| ")]
+        for label in labels:
+            self.assertIn(label, documented)
+
+    @unittest.skipUnless(os.environ.get("WAKEIF_FULL"), "minutes")
+    def test_coverage(self):
+        """93 to 97 % from 30 values on; half a percent is chance in 1500 trials."""
+        judged = 0
+        for label, cells in self.coverage("1500", "1000"):
+            if label[1] in ("30, 30", "100, 100"):
+                judged += 1
+                for share in map(float, cells[:2]):
+                    self.assertTrue(92.5 <= share <= 97.5, (label, cells))
+        self.assertEqual(judged, 16)
 
     def test_questions(self):
         p = subprocess.run([PROGRAM], input="what 1\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
