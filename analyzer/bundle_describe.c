@@ -200,8 +200,8 @@ char *wi_session_bundle_describe(const struct wi_bundle_wanted *w, const char *p
 	char tasks[WI_SHA256_HEX + 32], topology[WI_SHA256_HEX + 32];
 	char *options = w->options ? strdup(w->options) : wi_bundle_options(w, err), *out = NULL;
 
-	if (options && side(tasks, "tasks", wi_side_tasks(path), err) &&
-	    side(topology, "topology", w->o->topology ? NULL : wi_side_topology(path), err) &&
+	if (options && side(tasks, "tasks", wi_side_tasks(w->o, path), err) &&
+	    side(topology, "topology", w->o->topology ? NULL : wi_side_topology(w->o, path), err) &&
 	    asprintf(&out, "{\"options\":%s%s%s}", options, tasks, topology) < 0)
 		out = NULL;
 	free(options);

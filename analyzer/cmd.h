@@ -52,6 +52,7 @@ struct wi_opts {
 	const char *path; /* never NULL after parsing */
 	bool path_given;
 	const char *topology; /* NULL: side file, markers, fallback */
+	const char *beside_topology, *beside_tasks; /* names of files in the trace's own folder; NULL: none */
 	const char **tasks;
 	size_t nr_tasks;
 	struct wi_open_opts open;

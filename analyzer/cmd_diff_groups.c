@@ -143,6 +143,7 @@ static bool assign(struct wi_diff_cmd *c, struct wi_select *const *select, struc
 		c->runs.run[c->runs.nr++] = *run;
 		c->group[of].nr_runs++;
 		c->group[of].nr_status[run->status]++;
+		c->group[of].nr_guessed += run->topology_guessed;
 	}
 	return true;
 }

@@ -99,6 +99,7 @@ static bool assign(struct wi_diff_cmd *c, const struct identity *id, struct wi_e
 			c->group_of[i] = g;
 			c->group[g].nr_runs++;
 			c->group[g].nr_status[run->status]++;
+			c->group[g].nr_guessed += run->topology_guessed;
 		}
 		c->runs.run[c->runs.nr++] = *run;
 	}

@@ -13,6 +13,7 @@ enum {
 	KEY_TOPOLOGY = 0x100,
 	KEY_TASKS,
 	KEY_BUFFER,
+	KEY_BESIDE,
 	KEY_READER,
 	KEY_MAX_SPOOL,
 	KEY_QUIET_CPUS,
@@ -196,6 +197,23 @@ static bool add_tasks(const char *path, struct wi_opts *o, struct wi_err *err)
 	return true;
 }
 
+/* "topology=NAME" or "tasks=NAME"; NAME is relative to the trace's folder. */
+static bool set_beside(const char *text, struct wi_opts *o, struct wi_err *err)
+{
+	const char *name = strchr(text, '=');
+	size_t kind = name ? (size_t)(name - text) : 0;
+	const char **what = kind == 8 && !strncmp(text, "topology", kind) ? &o->beside_topology
+			    : kind == 5 && !strncmp(text, "tasks", kind)  ? &o->beside_tasks
+									  : NULL;
+
+	if (!what || !name[1])
+		return usage(err, "--beside", "neither topology=NAME nor tasks=NAME", text);
+	if (name[1] == '/')
+		return usage(err, "--beside", "a name in the trace's folder is wanted, not a path from the root", text);
+	*what = name + 1;
+	return true;
+}
+
 /* argp's own way out: the message, where to look, status 2; status 1 for what is not the user's fault. */
 static error_t parsed(bool ok, const struct wi_err *err, struct argp_state *state)
 {
@@ -241,6 +259,10 @@ static const struct argp_option input_options[] = {
 	  0 },
 	{ "tasks", KEY_TASKS, "FILE", 0,
 	  "affinity and policy of tasks (tab-separated, as captures hold it); may be repeated, later files win", 0 },
+	{ "beside", KEY_BESIDE, "topology=NAME|tasks=NAME", 0,
+	  "archives with a folder a recording: the file of this name in the trace's folder tells its topology or its "
+	  "tasks, where none carries the trace's own name; may be given for both",
+	  0 },
 	{ "buffer", KEY_BUFFER, "NAME", 0,
 	  "buffer instance to analyse (default: the one with scheduler events; \"\" is the top one)", 0 },
 	{ "time", KEY_TIME, "START,STOP", 0,
@@ -268,6 +290,9 @@ static error_t input_key(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_TASKS:
 		ok = add_tasks(arg, o, &err);
+		break;
+	case KEY_BESIDE:
+		ok = set_beside(arg, o, &err);
 		break;
 	case KEY_BUFFER:
 		o->open.buffer = arg;

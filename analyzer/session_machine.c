@@ -52,19 +52,37 @@ char *wi_side_file(const char *trace, const char *const *suffixes)
 	return NULL;
 }
 
-char *wi_side_topology(const char *trace)
+/* A file of this name in the folder of the trace. */
+static char *in_its_folder(const char *trace, const char *name)
+{
+	const char *slash = strrchr(trace, '/');
+	struct stat st;
+	char *path;
+
+	if (!name || !strcmp(trace, "-") ||
+	    asprintf(&path, "%.*s%s", slash ? (int)(slash + 1 - trace) : 0, trace, name) < 0)
+		return NULL;
+	if (!stat(path, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		return path;
+	free(path);
+	return NULL;
+}
+
+char *wi_side_topology(const struct wi_opts *o, const char *trace)
 {
 	static const char *const suffixes[] = { ".topology.tar.gz", ".topology.txt", ".topology.xml", ".topology",
 						NULL };
+	char *path = wi_side_file(trace, suffixes);
 
-	return wi_side_file(trace, suffixes);
+	return path ? path : in_its_folder(trace, o->beside_topology);
 }
 
-char *wi_side_tasks(const char *trace)
+char *wi_side_tasks(const struct wi_opts *o, const char *trace)
 {
 	static const char *const suffixes[] = { ".tasks", NULL };
+	char *path = wi_side_file(trace, suffixes);
 
-	return wi_side_file(trace, suffixes);
+	return path ? path : in_its_folder(trace, o->beside_tasks);
 }
 
 /* Topology, tasks and kernel of a file tree. */
@@ -144,7 +162,7 @@ static bool assume_machine(struct wi_machine *m, const struct wi_opts *o, uint32
 static bool find_topology(struct wi_machine *m, const struct wi_opts *o, const struct wi_filetree *markers,
 			  uint32_t nr_cpus, uint32_t shown, struct wi_err *err)
 {
-	char *side = o->topology ? NULL : wi_side_topology(o->path);
+	char *side = o->topology ? NULL : wi_side_topology(o, o->path);
 	bool ok = true;
 
 	if (markers)
@@ -159,7 +177,7 @@ static bool find_topology(struct wi_machine *m, const struct wi_opts *o, const s
 
 static bool find_tasks(struct wi_machine *m, const struct wi_opts *o, struct wi_err *err)
 {
-	char *side = wi_side_tasks(o->path);
+	char *side = wi_side_tasks(o, o->path);
 	bool ok = !side || wi_tasks_add_file(&m->tasks, side, err);
 
 	for (size_t i = 0; ok && i < o->nr_tasks; i++)

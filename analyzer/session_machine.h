@@ -37,9 +37,12 @@ void wi_machine_fini(struct wi_machine *m);
 /* Adds facts, sorted by pid; what they say of a task replaces what was known. Their masks and names are borrowed. */
 bool wi_machine_add_facts(struct wi_machine *m, const struct wi_task_fact *more, size_t nr, struct wi_err *err);
 
-/* The file or folder beside the trace that tells its machine's topology, its tasks; NULL: none. The caller frees it. */
-char *wi_side_topology(const char *trace);
-char *wi_side_tasks(const char *trace);
+/*
+ * The file or folder beside the trace that tells its machine's topology, its tasks: one that carries the trace's name,
+ * else the one that --beside names. NULL: none. The caller frees it.
+ */
+char *wi_side_topology(const struct wi_opts *o, const char *trace);
+char *wi_side_tasks(const struct wi_opts *o, const char *trace);
 
 /* "web.dat.zst" -> "web.topology.tar.gz" and the like, where such a file exists; NULL: none. The caller frees it. */
 char *wi_side_file(const char *trace, const char *const *suffixes);

@@ -16,6 +16,7 @@ struct wi_diff_group {
 	const char *selector; /* what chose its runs: a selector, or a trace's path */
 	size_t nr_runs;	      /* all of them */
 	size_t nr_status[WI_NR_RUN_STATUSES];
+	size_t nr_guessed; /* of whose machine nothing is known: their figures about siblings and LLCs tell nothing */
 };
 
 struct wi_diff_hist {

@@ -12,6 +12,8 @@ static void put_group(struct wi_json *j, const struct wi_diff_group *g, bool bas
 	wi_json_string(j, "selector", g->selector);
 	wi_json_bool(j, "baseline", baseline);
 	wi_json_u64(j, "runs", g->nr_runs);
+	if (g->nr_guessed)
+		wi_json_u64(j, "machine_guessed", g->nr_guessed);
 	wi_json_object_flat(j, "by_status");
 	for (enum wi_run_status s = 0; s < WI_NR_RUN_STATUSES; s++)
 		if (g->nr_status[s])

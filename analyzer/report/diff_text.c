@@ -305,6 +305,8 @@ static void print_group(FILE *out, const struct wi_diff_report *r, size_t g, siz
 	fprintf(out, " %zu run%s", group->nr_runs, group->nr_runs == 1 ? "" : "s");
 	if (group->nr_status[WI_RUN_DAMAGED])
 		fprintf(out, ", %zu damaged", group->nr_status[WI_RUN_DAMAGED]);
+	if (group->nr_guessed)
+		fprintf(out, ", %zu with a guessed topology (nothing known of cores and caches)", group->nr_guessed);
 	for (enum wi_run_status s = WI_RUN_DAMAGED + 1; s < WI_NR_RUN_STATUSES; s++)
 		without += group->nr_status[s];
 	if (without) {

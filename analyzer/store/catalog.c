@@ -166,6 +166,24 @@ bool wi_catalog_find(const char *path, struct wi_metric_info *out)
 	return true;
 }
 
+bool wi_catalog_needs_groups(const char *path)
+{
+	static const char patterns[] =
+		"latency.by_placement.*|*missed_idle.sibling.*|*missed_idle.cluster.*|*missed_idle.llc.*|"
+		"*missed_idle.node.*|*missed_idle.machine.*|*missed_idle.queued_while_idle_core.*|"
+		"*missed_idle.half_busy_core.*|*missed_idle.stacked_on_waker*|"
+		"missed_idle.prev_idle_elsewhere.by_distance.*|missed_idle.prev_idle_elsewhere.affine_possible|"
+		"idle_while_waiting.core.*|idle_while_waiting.cluster.*|idle_while_waiting.llc.*|"
+		"idle_while_waiting.node.*|smt.*|wake_affine.outcome.*|wake_affine.matrix*|"
+		"wake_affine.by_*.prev.*|wake_affine.by_*.waker.*|*.cross_llc|*.bounce|idle.core*|idle.llc*|"
+		"idle.package*|idle.touched_idle_package.*|migrations.by_distance.*|models[*].moves.*|"
+		"models[*].*.core|models[*].*.llc|models[*].*.core_share|models[*].*.llc_share|"
+		"models[*].missed_idle.nearest_idle.*|simulate.policies[*].idle_while_waiting_*|"
+		"simulate.policies[*].corun.*|simulate.self_replay.corun_err";
+
+	return wi_glob(patterns, path);
+}
+
 const char *wi_direction_name(enum wi_direction d)
 {
 	static const char *const name[] = { "none", "lower", "higher" };

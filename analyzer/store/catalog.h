@@ -18,6 +18,12 @@ struct wi_metric_info {
 /* false: no entry and no rule knows the path; *out is then unit "number", no direction. */
 bool wi_catalog_find(const char *path, struct wi_metric_info *out);
 
+/*
+ * Does the figure depend on which CPUs share a core, a cache, a node? Where nothing told the machine (topology flag
+ * "fallback") such a figure is one of the flat guess, not of the machine: archives leave it out.
+ */
+bool wi_catalog_needs_groups(const char *path);
+
 const char *wi_direction_name(enum wi_direction direction); /* "none", "lower", "higher" */
 
 /* The headline metrics in their order: paths, *nr of them. */

@@ -42,7 +42,9 @@ static const struct wi_column_info quality[] = {
 };
 
 static const struct wi_column_info topology[] = {
-	{ "name", TEXT, NULL, "text", "short name, such as 8cpu/4core/1llc smt2 (online CPUs, their groups)" },
+	{ "name", TEXT, NULL, "text",
+	  "short name, such as 8cpu/4core/1llc smt2 (online CPUs, their groups); 8cpu guessed: nothing told the "
+	  "machine" },
 	{ "smt", INT, "smt", "count", "threads of a core; 1 without SMT" },
 	{ "nr_cpus", INT, "nr_cpus", "count", "highest CPU number + 1" },
 	{ "nr_online", INT, "nr_online", "count", "online CPUs" },

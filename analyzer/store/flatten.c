@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyzer/store/bundle_priv.h"
+#include "analyzer/store/catalog.h"
 #include "analyzer/store/flatten.h"
 #include "analyzer/store/hist_blob.h"
 
@@ -17,6 +18,7 @@ struct walk {
 	struct wi_bundle *b;
 	struct wi_err *err;
 	enum wi_detail detail;
+	bool machine_guessed;
 	char path[WI_METRIC_PATH_MAX + 1];
 	size_t nr;
 };
@@ -95,6 +97,8 @@ static bool put_number(struct walk *w, const json_t *v)
 {
 	struct wi_metric_value m = { .is_real = json_is_real(v) };
 
+	if (w->machine_guessed && wi_catalog_needs_groups(w->path))
+		return true;
 	m.path = wi_bundle_copy(w->b, w->path, w->nr);
 	if (!m.path)
 		return wi_err_nomem(w->err);
@@ -151,6 +155,8 @@ static bool put_hist(struct walk *w, const json_t *latency, const json_t *bucket
 	const json_t *triple;
 	size_t i;
 
+	if (w->machine_guessed && wi_catalog_needs_groups(w->path))
+		return true;
 	json_array_foreach(buckets, i, triple)
 	{
 		if (!add_bucket(w, &blob, triple, &last))
@@ -339,6 +345,7 @@ bool wi_bundle_add_document(struct wi_bundle *b, const char *json, size_t len, e
 		ok = wi_err_set(err, WI_EREFUSED, "not a document of schema wakeif/1");
 		goto out;
 	}
+	w.machine_guessed = wi_flatten_guessed(json_object_get(root, "topology"));
 	ok = wi_flatten_rows(b, root, err);
 	json_object_foreach(root, key, v)
 	{

@@ -148,12 +148,29 @@ static json_int_t number(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
-/* "8cpu/4core/1llc smt2"; nodes and packages only where there are several. */
+bool wi_flatten_guessed(const json_t *topology)
+{
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(json_object_get(topology, "flags"), i,
+			   v) if (json_is_string(v) && !strcmp(json_string_value(v), "fallback")) return true;
+	return false;
+}
+
+/*
+ * "8cpu/4core/1llc smt2"; nodes and packages only where there are several. Where nothing told the machine, "8cpu
+ * guessed": the groups of the flat guess must not pass for a machine without SMT.
+ */
 static bool name_topology(struct wi_bundle *b, struct wi_row *row, const json_t *t, struct wi_err *err)
 {
 	char name[256];
 	size_t n;
 
+	if (wi_flatten_guessed(t)) {
+		n = (size_t)snprintf(name, sizeof(name), "%lldcpu guessed", (long long)number(t, "nr_online"));
+		return set_text(b, row, "name", name, n, err);
+	}
 	n = (size_t)snprintf(name, sizeof(name), "%lldcpu/%lldcore/%lldllc", (long long)number(t, "nr_online"),
 			     (long long)number(t, "nr_cores"), (long long)number(t, "nr_llcs"));
 	if (number(t, "nr_nodes") > 1)

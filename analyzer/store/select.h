@@ -29,11 +29,12 @@ struct wi_run {
 	/* texts, NULL where not known */
 	const char *reason, *stderr_tail, *version, *analysis;
 	const char *format, *wrapper, *kernel, *arch;
-	const char *topology; /* "8cpu/4core/1llc smt2" */
+	const char *topology; /* "8cpu/4core/1llc smt2"; of a machine nobody told: "8cpu guessed" */
 	const char *const *path;
 	size_t nr_paths; /* sorted as bytes */
 	const struct wi_tag *tag;
-	size_t nr_tags; /* sorted by key, value; a set */
+	size_t nr_tags;	       /* sorted by key, value; a set */
+	bool topology_guessed; /* nothing told the machine: no core is known to have siblings, no LLC to have an end */
 	bool window_known;
 	uint64_t window_ns; /* analysed */
 };

@@ -45,7 +45,7 @@ static const char runs_sql[] =
 	"SELECT run.reason, run.stderr_tail, run.version, analysis.text, run.format, run.wrapper, run.kernel, "
 	"run.arch, "
 	"topology.name, run.id, trace.sha256, trace.size_bytes, run.status, run.signal, run.exit_status, run.trace, "
-	"quality.end_ns - quality.start_ns "
+	"quality.end_ns - quality.start_ns, instr(',' || topology.flags || ',', ',fallback,') > 0 "
 	"FROM run JOIN trace ON trace.id = run.trace JOIN analysis ON analysis.id = run.analysis "
 	"LEFT JOIN topology ON topology.id = run.topology LEFT JOIN quality ON quality.run = run.id "
 	"ORDER BY trace.sha256, trace.size_bytes, analysis.text";
@@ -61,7 +61,8 @@ static bool read_run(struct reader *r, sqlite3_stmt *s, struct wi_run *run)
 				.signal = sqlite3_column_int(s, 13),
 				.exit_status = sqlite3_column_int(s, 14),
 				.window_known = sqlite3_column_type(s, 16) == SQLITE_INTEGER,
-				.window_ns = (uint64_t)sqlite3_column_int64(s, 16) };
+				.window_ns = (uint64_t)sqlite3_column_int64(s, 16),
+				.topology_guessed = sqlite3_column_int(s, 17) != 0 };
 	for (int i = 0; i < 9; i++)
 		*text[i] = keep(r, s, i);
 	if (r->err->code)

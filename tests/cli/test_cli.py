@@ -197,6 +197,21 @@ class Topology(Cli):
         self.assertIn("t.topology.txt", j["topology"]["source"])
         self.assertEqual(self.json("--topology", "core:4 pu:1", trace)["topology"]["smt"], 1)
 
+    def test_files_of_the_folder(self):
+        trace = self.trace()
+        self.write("lscpu", "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n" + "".join("%d,%d,0,0,,%d,%d,%d,0\n" % (c, *[c // 2] * 4) for c in range(4)))
+        self.write("told", "tid\tpid\tcomm\tprio\tnice\tpolicy\trtprio\tcpu\tallowed\tcgroup\tautogroup\n101\t101\twakee\t120\t0\t0\t0\t0\t0\t/\t-\n")
+        self.assertIn("fallback", self.json(trace, "--beside", "topology=none")["topology"]["flags"])
+        j = self.json(trace, "--beside", "topology=lscpu", "--beside", "tasks=told")
+        self.assertEqual(j["topology"]["smt"], 2)
+        self.assertEqual(j["wakeups"]["by_class"]["pinned"], 1)
+        self.write("t.topology", "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n" + "".join("%d,%d,0,0,,%d,%d,%d,0\n" % ((c,) * 5) for c in range(4)))
+        self.assertEqual(self.json(trace, "--beside", "topology=lscpu")["topology"]["smt"], 1, "the trace's own name goes first")
+        for bad in ("lscpu", "topology=", "cpus=lscpu", "topology=/etc/passwd"):
+            status, _, err = self.run_text("report", trace, "--beside", bad)
+            self.assertEqual(status, 2)
+            self.assertIn("--beside", err)
+
     def test_side_file_of_wrapped_trace(self):
         with gzip.open(self.path("t.txt.gz"), "wt") as f:
             f.write(stacked().text())

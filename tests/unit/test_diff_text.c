@@ -78,8 +78,8 @@ static void lower_is_better(void **state)
 	struct wi_compare_metric metric[] = { { "latency.wakeup.p99_ns", WI_LOWER_IS_BETTER, lower },
 					      { "good.share", WI_HIGHER_IS_BETTER, higher },
 					      { "plain", WI_NO_DIRECTION, lower } };
-	struct wi_diff_group group[] = { { "6.1.*", "kernel=6.1.*", 4, { 4 } },
-					 { "6.12.*", "kernel=6.12.*", 5, { 3, 1, [WI_RUN_CRASHED] = 1 } } };
+	struct wi_diff_group group[] = { { "6.1.*", "kernel=6.1.*", 4, { 4 }, 0 },
+					 { "6.12.*", "kernel=6.12.*", 5, { 3, 1, [WI_RUN_CRASHED] = 1 }, 0 } };
 
 	(void)state;
 	write_text(metric, 3, group, 2, 0, false);
@@ -117,7 +117,7 @@ static void single_runs(void **state)
 	struct wi_compare_metric metric[] = { { "x.share", WI_LOWER_IS_BETTER, lower },
 					      { "from.zero", WI_LOWER_IS_BETTER, none },
 					      { "to.unknown", WI_LOWER_IS_BETTER, lost } };
-	struct wi_diff_group group[] = { { "a.dat", "a.dat", 1, { 1 } }, { "b.dat", "b.dat", 1, { 1 } } };
+	struct wi_diff_group group[] = { { "a.dat", "a.dat", 1, { 1 }, 0 }, { "b.dat", "b.dat", 1, { 1 }, 0 } };
 
 	(void)state;
 	write_text(metric, 3, group, 2, 0, false);
@@ -168,14 +168,15 @@ static void many_groups(void **state)
 	const struct wi_sample sample[] = { { v, 3, 0 }, { v, 3, 0 }, { v, 3, 0 }, { v, 3, 0 }, { v, 3, 0 } };
 	struct wi_compare_metric metric[] = { { "missed_idle.half_busy_core.llc.avoidable_ns", WI_LOWER_IS_BETTER,
 						sample } };
-	struct wi_diff_group group[] = { { "one", "k=1", 3, { 3 } },
-					 { "two", "k=2", 3, { 3 } },
-					 { "three", "k=3", 3, { 3 } },
-					 { "four", "k=4", 3, { 3 } },
-					 { "a name that is longer than a column\033[2J", "k=5", 3, { 3 } } };
+	struct wi_diff_group group[] = { { "one", "k=1", 3, { 3 }, 0 },
+					 { "two", "k=2", 3, { 3 }, 2 },
+					 { "three", "k=3", 3, { 3 }, 0 },
+					 { "four", "k=4", 3, { 3 }, 0 },
+					 { "a name that is longer than a column\033[2J", "k=5", 3, { 3 }, 0 } };
 
 	(void)state;
 	write_text(metric, 1, group, 5, 2, true);
+	assert_non_null(strstr(text, "k=2: 3 runs, 2 with a guessed topology"));
 	assert_in_range(widest_line(strstr(text, "\n\n")), 72, WI_COLUMNS_WIDTH);
 	assert_null(strchr(text, '\033'));
 	/* The name is too long beside two groups: it has its own line, so that three go beside the baseline. */

@@ -52,7 +52,7 @@ static const char document[] = HEAD
 	"7}},"
 	"\"topology\":{\"smt\":2,\"nr_cpus\":4,\"nr_online\":4,\"nr_cores\":2,\"nr_llcs\":1,\"nr_nodes\":1,\"nr_"
 	"packages\":1,"
-	"\"flags\":[\"fallback\",\"llc_split\"],\"cpus\":[{\"core\":0,\"cpu\":0},{\"cpu\":1,\"core\":0}]},"
+	"\"flags\":[\"no_cache_info\",\"llc_split\"],\"cpus\":[{\"core\":0,\"cpu\":0},{\"cpu\":1,\"core\":0}]},"
 	"\"latency\":{\"wakeup\":{\"count\":3,\"sum_ns\":1009,\"min_ns\":4,\"max_ns\":1001,"
 	"\"histogram\":[[4,1,2],[1000,8,1]]},\"longest\":[{\"wake_ns\":5,\"pid\":7,\"comm\":\"x\",\"latency_ns\":1001}]"
 	"},"
@@ -106,7 +106,7 @@ static void what_a_document_holds(void **state)
 	assert_int_equal(r->cell[wi_part_column(WI_PART_QUALITY, "has_waking")].integer, 1);
 	r = wi_bundle_rows(&b, WI_PART_TOPOLOGY, &nr);
 	assert_string_equal(r->cell[wi_part_column(WI_PART_TOPOLOGY, "name")].text, "4cpu/2core/1llc smt2");
-	assert_string_equal(r->cell[wi_part_column(WI_PART_TOPOLOGY, "flags")].text, "fallback,llc_split");
+	assert_string_equal(r->cell[wi_part_column(WI_PART_TOPOLOGY, "flags")].text, "no_cache_info,llc_split");
 	assert_string_equal(r->cell[wi_part_column(WI_PART_TOPOLOGY, "layout")].text,
 			    "[{\"core\":0,\"cpu\":0},{\"core\":0,\"cpu\":1}]");
 	r = wi_bundle_rows(&b, WI_PART_MODEL, &nr);
@@ -122,6 +122,40 @@ static void what_a_document_holds(void **state)
 	assert_true(add(&b, document, WI_DETAIL_DEFAULT, &err));
 	assert_int_equal(b.nr_metrics, nr);
 	assert_int_equal(b.nr_hists, 1);
+	wi_bundle_fini(&b);
+}
+
+/* Figures about cores and caches that nobody told are no figures of the machine. */
+static void a_guessed_machine(void **state)
+{
+	static const char guessed[] = HEAD
+		"\"topology\":{\"smt\":1,\"nr_cpus\":4,\"nr_online\":3,\"nr_cores\":4,\"nr_llcs\":1,\"nr_nodes\":1,"
+		"\"nr_packages\":1,\"flags\":[\"fallback\"],\"cpus\":[]},"
+		"\"latency\":{\"wakeup\":{\"count\":1},\"by_placement\":{\"idle_core\":{\"count\":1,\"sum_ns\":4,"
+		"\"min_ns\":4,\"max_ns\":4,\"histogram\":[[4,1,1]]}}},"
+		"\"missed_idle\":{\"queued_on_busy\":{\"count\":2},\"no_idle\":{\"count\":1},\"sibling\":{\"count\":0},"
+		"\"llc\":{\"count\":1},\"half_busy_core\":{\"llc\":{\"share\":0.0}}},"
+		"\"wake_affine\":{\"considered\":5,\"bounce\":0},"
+		"\"models\":[{\"name\":\"linux-6.1\",\"agree\":{\"cpu\":3,\"core\":3},\"examined\":7}]}";
+	static const char *const kept[] = { "latency.wakeup.count",	   "missed_idle.queued_on_busy.count",
+					    "missed_idle.no_idle.count",   "wake_affine.considered",
+					    "models[linux-6.1].agree.cpu", "models[linux-6.1].examined" };
+	struct wi_bundle b;
+	struct wi_err err;
+	size_t nr;
+
+	(void)state;
+	assert_true(wi_bundle_init(&b, &(struct wi_err){ 0 }));
+	if (!add(&b, guessed, WI_DETAIL_DEFAULT, &err))
+		fail_msg("%s", err.msg);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (!metric(&b, kept[i]))
+			fail_msg("no %s", kept[i]);
+	assert_int_equal(b.nr_metrics, sizeof(kept) / sizeof(*kept));
+	assert_int_equal(b.nr_hists, 0);
+	assert_string_equal(
+		wi_bundle_rows(&b, WI_PART_TOPOLOGY, &nr)->cell[wi_part_column(WI_PART_TOPOLOGY, "name")].text,
+		"3cpu guessed");
 	wi_bundle_fini(&b);
 }
 
@@ -519,6 +553,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_document_holds),
+		cmocka_unit_test(a_guessed_machine),
 		cmocka_unit_test(details),
 		cmocka_unit_test(names_are_one_place),
 		cmocka_unit_test(refused_documents),
