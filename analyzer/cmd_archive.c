@@ -60,7 +60,7 @@ static bool parse_number(const char *text, uint64_t low, uint64_t high, uint64_t
 static error_t stats_key(int key, char *arg, struct argp_state *state)
 {
 	struct wi_archive_opts *o = state->input;
-	uint64_t n;
+	uint64_t n = 0;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
