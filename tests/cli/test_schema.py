@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The archive as others see it: doc/schema.md is what the program's declarations say, its queries run in the sqlite3 shell, the catalog knows every figure of
 the documents, and the figures are those of the documents."""
+import gzip
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import sqlite3
 import subprocess
 import unittest
 
-from cli import O, ROOT, SCHBENCH, WAKEIF, Cli, sample_traces
+from cli import O, ROOT, SAMPLES, SCHBENCH, WAKEIF, Cli, sample_traces
 
 GEN = os.path.join(O, "tests", "gen_archive")
 SCHEMA = os.path.join(ROOT, "doc", "schema.md")
@@ -211,6 +212,20 @@ class Schema(Cli):
         headline = re.findall(r"^\| ([\w.]+) \| [\w ]+ \| (?:lower|higher) \|", schema_text(), re.M)
         self.assertGreaterEqual(len(headline), 10)
         self.assertFalse(set(headline) - seen)
+
+    def test_tags_in_the_trace_stay_when_those_of_its_path_change(self):
+        with gzip.open(os.path.join(SAMPLES, "smt8-quota.txt.gz"), "rt", encoding="utf-8") as f:
+            lines = f.read().split("\n")
+        lines.insert(1, lines[1][:lines[1].index("cpu_idle:")] + "print: tracing_mark_write: wakeif-tag workload=quota")
+        os.mkdir(self.path("traces"))
+        self.write("traces/a.txt", "\n".join(lines))
+        db = self.path("m.db")
+        for options, expected in (([], "workload=quota"), (["--tag", "n=(.)[.]txt$"], "n=a workload=quota"), (["--tag", "m=(.)[.]txt$"], "m=a workload=quota")):
+            p = subprocess.run([WAKEIF, "batch", self.path("traces"), "-o", db, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+            self.assertEqual(p.returncode, 0, p.stderr)
+            with sqlite3.connect(db) as c:
+                self.assertEqual(c.execute("SELECT tags FROM run_list").fetchall(), [(expected,)])
+            c.close()
 
     def test_size_of_a_trace(self):
         """A trace takes no more than 40 KB with default detail; what all share (names, views) apart."""
