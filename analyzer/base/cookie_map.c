@@ -196,9 +196,9 @@ void wi_cookie_map_free(struct wi_cookie_map *map)
 
 bool wi_is_kernel_thread(int32_t pid, const char *comm)
 {
-	static const char *const begins[] = { "kworker/",  "ksoftirqd/", "migration/", "cpuhp/",      "rcu_",
-					      "rcub/",	   "rcuc/",	 "rcuog/",     "rcuop/",      "rcuos/",
-					      "watchdog/", "irq/",	 "irq_work/",  "idle_inject/" };
+	static const char *const begins[] = { "kworker/",  "ksoftirqd/", "migration/", "cpuhp/",       "rcu_",
+					      "rcub/",	   "rcuc/",	 "rcuog/",     "rcuop/",       "rcuos/",
+					      "watchdog/", "irq/",	 "irq_work/",  "idle_inject/", "ktimers/" };
 	static const char *const is[] = { "kthreadd",	"khugepaged", "ksmd",	  "kauditd",
 					  "khungtaskd", "oom_reaper", "kdevtmpfs" };
 

@@ -80,6 +80,21 @@ static void count_class(struct finish *f, const struct wake *k)
 	}
 }
 
+/* A task that dies tells its parent with WF_SYNC, but the kernel heeds that of no task that is exiting. */
+static void mark_dying(struct wi_extract *x, const struct xtask *t)
+{
+	if (!t->nr_ops || t->ops[t->nr_ops - 1].kind != WI_OP_EXIT || t->about.parent == WI_WORK_NONE)
+		return;
+	for (size_t i = t->nr_ops - 1; i-- > 0 && t->ops[i].kind != WI_OP_BLOCK;) {
+		struct wake *k = t->ops[i].kind == WI_OP_WAKE ? x_wake(x, t->ops[i].target) : NULL;
+
+		if (!k || k->wakee != t->about.parent)
+			continue;
+		k->noise.flags = (uint8_t)((k->noise.flags & ~WI_WAKE_SYNC) | WI_WAKE_SYNC_KNOWN);
+		return; /* what it told it before was said alive */
+	}
+}
+
 /* Who wakes whom how often, and the noise to draw from. */
 static void count_wakes(struct finish *f)
 {
@@ -456,6 +471,8 @@ static struct wi_workload *build(struct finish *f, uint64_t end_ns, struct wi_er
 		x->facts.tape_ns += x_task(x, i)->about.ran_ns;
 	}
 	find_internal(f);
+	for (uint32_t i = 0; i < x->task.nr; i++)
+		mark_dying(x, x_task(x, i));
 	count_wakes(f);
 	find_commit(f);
 	f->failed |= (!x->opt.no_orders && !wi_talk_find(x, &f->woke, f->nr_woken, &f->served)) || !sort_orders(f);

@@ -226,6 +226,46 @@ static void test_forks(void **state)
 	end(&e);
 }
 
+/* 20 wakes its parent 10 three times, another task once; with the last one it dies: WF_SYNC does not count there. */
+static void test_dying_child(void **state)
+{
+	struct extracted e = extract(&(struct tl_fixture_opts){ .first = "0=10 2=0" }, ALONE,
+				     "1000 0 10 other\n"
+				     "1000 2 0 other\n"
+				     "1290 0 10 fork 20\n"
+				     "1300 0 10 new 20 2\n"
+				     "1310 2 0 switch R 20\n"
+				     "1400 0 10 switch S 0\n"
+				     "1500 2 20 waking 10 0\n1510 0 0 wakeup 10 0\n1520 0 0 switch R 10\n"
+				     "1600 2 20 switch S 0\n"
+				     "1700 0 10 waking 20 2\n1710 2 0 wakeup 20 2\n1720 2 0 switch R 20\n"
+				     "1800 0 10 switch S 0\n"
+				     "1900 2 20 waking 30 3\n1910 3 0 wakeup 30 3\n1920 3 0 switch R 30\n"
+				     "1930 2 20 waking 10 0\n1940 0 0 wakeup 10 0\n1950 0 0 switch R 10\n"
+				     "1990 0 10 switch S 0\n"
+				     "2000 2 20 waking 10 0\n2010 0 0 wakeup 10 0\n2020 0 0 switch R 10\n"
+				     "2100 2 20 switch X 0\n"
+				     "2200 0 10 switch S 0\n");
+	uint32_t known = 0, wakes = 0;
+
+	(void)state;
+	for (size_t i = 0; i < e.w->nr_ops; i++) {
+		const struct wi_op *op = &e.w->ops[i];
+
+		if (op->kind != WI_OP_WAKE)
+			continue;
+		wakes++;
+		if (op->wake.flags & (WI_WAKE_SYNC | WI_WAKE_SYNC_KNOWN)) {
+			assert_int_equal(op->wake.flags & (WI_WAKE_SYNC | WI_WAKE_SYNC_KNOWN), WI_WAKE_SYNC_KNOWN);
+			assert_int_equal(op[1].kind, WI_OP_EXIT);
+			known++;
+		}
+	}
+	assert_int_equal(wakes, 5);
+	assert_int_equal(known, 1);
+	end(&e);
+}
+
 /* A window from 2000 on: what was before is state. 40 has died, 20's wake is on its way, 30 sleeps. */
 static void test_window_begins_late(void **state)
 {
@@ -335,6 +375,29 @@ static void test_unseen_request(void **state)
 	assert_non_null(strstr(got, "; 880 wake 10; 50 block; 690 unseen 10; 50 block;"));
 	tape(&e, 10, got, sizeof(got));
 	assert_non_null(strstr(got, "; 80 wake 20; 30 take; 0 wake 30; 20 "));
+	end(&e);
+}
+
+/* As the first rounds above, but 10 sleeps once more, until CPU 1 wakes it, before it answers 20: it serves nobody. */
+static void test_who_sleeps_meanwhile_does_not_serve(void **state)
+{
+	char events[8192] = "1000 0 0 other\n1000 1 40 other\n1000 2 20 other\n1000 3 30 other\n",
+	     *at = events + strlen(events);
+	struct extracted e;
+
+	(void)state;
+	for (unsigned t = 1000, round = 0; round < 4; round++, t += 1000)
+		for (unsigned u = t, cpu = 2, pid = 20; cpu < 4; cpu++, pid += 10, u += 400)
+			at += sprintf(
+				at,
+				"%u %u %u waking 10 0\n%u 0 0 wakeup 10 0\n%u 0 0 switch R 10\n%u %u %u switch S 0\n"
+				"%u 0 10 switch S 0\n%u 1 40 waking 10 0\n%u 0 0 wakeup 10 0\n%u 0 0 switch R 10\n"
+				"%u 0 10 waking %u %u\n%u %u 0 wakeup %u %u\n%u %u 0 switch R %u\n%u 0 10 switch S 0\n",
+				u + 100, cpu, pid, u + 110, u + 120, u + 150, cpu, pid, u + 160, u + 180, u + 185,
+				u + 190, u + 200, pid, cpu, u + 210, cpu, pid, cpu, u + 220, cpu, pid, u + 250);
+	e = extract(&(struct tl_fixture_opts){ .first = "0=0 1=40 2=20 3=30" }, ALONE, events);
+	assert_int_equal(e.w->facts.internal, 4 * 2 * 3);
+	assert_int_equal(flagged(e.w, WI_WAKE_REQUEST | WI_WAKE_ANSWER), 0);
 	end(&e);
 }
 
@@ -506,9 +569,11 @@ int main(void)
 		cmocka_unit_test(test_on_its_way_out),
 		cmocka_unit_test(test_smt_speed_by_pieces),
 		cmocka_unit_test(test_forks),
+		cmocka_unit_test(test_dying_child),
 		cmocka_unit_test(test_window_begins_late),
 		cmocka_unit_test(test_waker_preempted_by_its_wakee),
 		cmocka_unit_test(test_unseen_request),
+		cmocka_unit_test(test_who_sleeps_meanwhile_does_not_serve),
 		cmocka_unit_test(test_a_rare_answer_is_none),
 		cmocka_unit_test(test_stalled_cpu),
 		cmocka_unit_test(test_softirq),
