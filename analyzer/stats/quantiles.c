@@ -222,6 +222,17 @@ static void compare(const struct work *w, size_t b, enum wi_quantile q)
 		x->ratio_in.state = x->diff_in.state;
 }
 
+/* Ranks are looked up in the buckets: a histogram whose count is another one would answer nonsense. */
+static bool adds_up(const struct wi_hist *h)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < h->nr; i++)
+		if (__builtin_add_overflow(sum, h->bucket[i], &sum))
+			return false;
+	return sum == h->count;
+}
+
 static bool fill_group(struct work *w, const struct wi_hist_group *from, size_t number, struct wi_err *err)
 {
 	struct wi_quantile_group *g = &w->t->group[number];
@@ -244,6 +255,8 @@ static bool fill_group(struct work *w, const struct wi_hist_group *from, size_t 
 		if (!wi_hist_merge(&g->all, from->run[i]))
 			return wi_err_nomem(err);
 	}
+	if (!adds_up(&g->all))
+		return wi_err_set(err, WI_EIO, "a histogram's buckets do not add up to its count");
 	if (g->nr_runs != 1 && g->nr_runs < WI_CLUSTER_MIN_RUNS)
 		return true;
 	d->bucket = malloc((size_t)nr * WI_NR_QUANTILES * sizeof(*d->bucket));

@@ -70,7 +70,8 @@ struct wi_quantile_table {
 	struct wi_quantile_group *group;
 };
 
-/* resamples 0: WI_RESAMPLES; level 0: 0.95. NULL: no group, no such baseline (WI_EUSAGE), or out of memory. */
+/* resamples 0: WI_RESAMPLES; level 0: 0.95. NULL: no group, no such baseline (WI_EUSAGE), a
+ * histogram whose buckets do not add up, or out of memory (WI_EIO). */
 struct wi_quantile_table *wi_quantiles(const struct wi_hist_group *group, size_t nr_groups, size_t baseline,
 				       uint32_t resamples, uint64_t seed, double level, struct wi_err *err);
 void wi_quantile_table_free(struct wi_quantile_table *t);

@@ -194,6 +194,17 @@ static void refused(void **state)
 	e = (struct wi_err){ 0 };
 	assert_null(wi_quantiles(&(struct wi_hist_group){ NULL, 0 }, 1, 0, 5, 1, 0, &e));
 	assert_non_null(strstr(e.msg, "5 resamples"));
+	uint64_t none[1] = { 0 }, one[2] = { 1, UINT64_MAX };
+	struct wi_hist wrong[] = {
+		{ 5, 5, 1, 1, 0, NULL }, { 5, 5, 1, 1, 1, none }, { 5, 5, 1, 1, 1, one }, { 5, 5, 1, 1, 2, one }
+	};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		const struct wi_hist *run[] = { &wrong[i] };
+		e = (struct wi_err){ 0 };
+		assert_null(wi_quantiles(&(struct wi_hist_group){ run, 1 }, 1, 0, 0, 1, 0, &e));
+		assert_int_equal(e.code, WI_EIO);
+		assert_non_null(strstr(e.msg, "do not add up"));
+	}
 	wi_quantile_table_free(NULL);
 	assert_string_equal(wi_quantile_name(WI_QUANTILE_P99_9), "p99.9");
 }
