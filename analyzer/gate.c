@@ -24,7 +24,7 @@ static bool parse_bound(struct wi_gate *g, const char *text, const char **end, c
 	char *stop;
 
 	g->bound = strtod(text, &stop);
-	if (stop == text || !isfinite(g->bound) || strpbrk(text, "xX") == text + 1) {
+	if (stop == text || !isfinite(g->bound) || strcspn(text, "xX") < (size_t)(stop - text)) { /* not 0x10 */
 		*wrong = "no number behind the comparison";
 		return false;
 	}
