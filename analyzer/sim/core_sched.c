@@ -49,20 +49,34 @@ static void rank(struct sim *s)
 	}
 }
 
-bool s_core_begin(struct sim *s)
+/* Of a core. */
+#define MAX_THREADS 64u
+
+static bool check_threads(const struct sim *s, struct wi_err *err)
+{
+	for (uint32_t g = 0; g < s->topo->nr_groups[WAKEIF_CORE]; g++)
+		if (wi_mask_weight(s->topo->span[WAKEIF_CORE][g], s->topo->nr_words) > MAX_THREADS)
+			return wi_err_set(err, WI_EREFUSED, "core scheduling: a core has more than %u threads: %s",
+					  MAX_THREADS, s->topo->source);
+	return true;
+}
+
+bool s_core_begin(struct sim *s, struct wi_err *err)
 {
 	struct wi_sim_result *r = s->result;
 	size_t n = s->w->nr_tasks + 1;
 
 	if (!s->o.cookie)
 		return true;
+	if (s->o.core_sched != WI_CORE_SCHED_OFF && !check_threads(s, err))
+		return false;
 	s->core = calloc(s->topo->nr_groups[WAKEIF_CORE] + 1, sizeof(*s->core));
 	r->cookie = calloc(n, sizeof(*r->cookie));
 	r->cookie_ran_ns = calloc(n, sizeof(*r->cookie_ran_ns));
 	r->cookie_wait_ns = calloc(n, sizeof(*r->cookie_wait_ns));
 	r->cookie_forced_ns = calloc(n, sizeof(*r->cookie_forced_ns));
 	if (!s->core || !r->cookie || !r->cookie_ran_ns || !r->cookie_wait_ns || !r->cookie_forced_ns)
-		return false;
+		return wi_err_nomem(err);
 	for (uint32_t c = 0; c < s->topo->nr_cpus; c++)
 		s->cpu[c].q.allowance_ns = ALLOWANCE_NS * (int64_t)s->params.scale;
 	rank(s);
@@ -303,8 +317,6 @@ static void obey_sibling(struct sim *s, uint32_t cpu, struct sim_task *t, bool f
 	}
 	obey(s, cpu, c->curr, t, forced, true);
 }
-
-#define MAX_THREADS 64
 
 void s_core_schedule(struct sim *s, uint32_t cpu, uint32_t prev, struct sim_task *own, bool woken)
 {

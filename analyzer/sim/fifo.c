@@ -106,8 +106,3 @@ struct wi_entity *wi_rt_first(const struct wi_rt_queue *q)
 {
 	return q->nr_waiting ? q->waiting[0] : NULL;
 }
-
-bool wi_rt_preempts(const struct wi_rt_queue *q, const struct wi_entity *e)
-{
-	return !q->curr || e->prio < q->curr->prio;
-}

@@ -98,7 +98,7 @@ static void translate_mask(struct sim *s, const wakeif_word *from, wakeif_word *
 	}
 	if (wi_mask_empty(to, t->nr_words)) {
 		memcpy(to, t->online, t->nr_words * sizeof(*to));
-		s->nr_moved_pins++;
+		s->result->moved_pins++;
 	}
 }
 
@@ -450,8 +450,9 @@ bool wi_sim_run(const struct wi_workload *w, const struct wi_sim_opts *opts, str
 	begin_cpus(&s);
 	begin_idle(&s);
 	begin_masks(&s);
-	if (!s_answers_begin(&s) || !s_timers_begin(&s) || !s_balance_begin(&s) || !s_core_begin(&s) ||
-	    !s_power_begin(&s)) {
+	if (!s_core_begin(&s, err))
+		goto out;
+	if (!s_answers_begin(&s) || !s_timers_begin(&s) || !s_balance_begin(&s) || !s_power_begin(&s)) {
 		wi_err_nomem(err);
 		goto out;
 	}

@@ -174,7 +174,7 @@ struct sim {
 	wakeif_word *masks;    /* of the workload's sets, as they are here; one more: all online CPUs */
 	struct sim_filling *package, *core_filling; /* NULL: no power savings */
 	uint32_t *core_busy;			    /* busy threads, by core */
-	uint32_t nr_busy, nr_moved_pins;
+	uint32_t nr_busy;
 	uint64_t now_ns, tick_ns;
 
 	struct sim_event *heap;
@@ -270,7 +270,7 @@ void s_rt_push(struct sim *s, uint32_t cpu);	       /* somebody waits there behi
 void s_rt_pull(struct sim *s, uint32_t cpu, int left); /* one of this prio has left, nobody was picked yet */
 
 /* core_sched.c; all but begin, end and fits only where there are cookies */
-bool s_core_begin(struct sim *s); /* false: out of memory */
+bool s_core_begin(struct sim *s, struct wi_err *err);
 void s_core_end(struct sim *s);
 void s_core_note(struct sim *s, uint32_t cpu); /* before anybody comes or goes on its core */
 void s_core_vruntime(struct sim *s, uint32_t cpu);

@@ -109,7 +109,6 @@ struct wi_rt_queue {
 bool wi_rt_add(struct wi_rt_queue *q, struct wi_entity *e, bool head);
 void wi_rt_remove(struct wi_rt_queue *q, struct wi_entity *e);
 struct wi_entity *wi_rt_first(const struct wi_rt_queue *q); /* waiting; NULL none */
-bool wi_rt_preempts(const struct wi_rt_queue *q, const struct wi_entity *e);
 #define WI_RR_SLICE_NS 100000000ull
 
 #endif

@@ -20,7 +20,6 @@ enum wi_sim_pick {
 	WI_PICK_FIFO
 }; /* order of arrival, no preemption of fair tasks: for queueing theory */
 
-enum wi_sim_preempt { WI_PREEMPT_VOLUNTARY, WI_PREEMPT_FULL, WI_PREEMPT_LAZY };
 enum wi_sim_balance { WI_BALANCE_FULL, WI_BALANCE_NEWIDLE, WI_BALANCE_OFF };
 enum wi_sim_noise {
 	WI_NOISE_OWN,	/* a wakeup whose kind is as recorded keeps its recorded latencies, others draw */
@@ -59,13 +58,11 @@ struct wi_sim_opts {
 	const int64_t *values;
 
 	enum wi_sim_pick pick;
-	enum wi_sim_preempt preempt;
 	bool no_wakeup_preemption;
 	enum wi_sim_balance balance;
 	enum wi_sim_noise noise;
 	enum wi_sim_external external;
 	bool no_orders;	    /* without what is inferred: UNSEEN and TAKE; answers as on the tape */
-	bool no_wake_cost;  /* a wake that was or was not needed in the recording changes no work */
 	uint64_t commit_ns; /* a stored wake younger than this lets its task block and queues it again; UINT64_MAX: the
 			       workload's */
 	uint32_t smt_speed; /* 1/1024; 0: the workload's */
@@ -75,8 +72,6 @@ struct wi_sim_opts {
 	uint64_t tick_ns;   /* 0: 1 s / hz. For scaled worlds */
 	uint64_t scale; /* all times of the kernel (slices, granularities, migration cost, half-lives) times this; 0: 1
 			 */
-	uint64_t migration_llc_ns, migration_node_ns,
-		migration_far_ns; /* work added at the first run after a move: within the LLC, node, beyond */
 
 	enum wi_core_sched core_sched;
 	const uint32_t *cookie;	      /* by task of the workload; for core_sched */
@@ -95,10 +90,10 @@ struct wi_sim_result {
 	struct wi_tally_result tally;
 	uint64_t end_ns;			  /* makespan: the last task's last work */
 	uint64_t ran_ns, tape_ns;		  /* work done, and on the tapes */
-	uint64_t added_ns, saved_ns;		  /* wake costs added to and taken off the work */
 	uint64_t ops_done, ops_total, wakes_lost; /* wakes_lost: stored wakes that no block ever took */
 	uint64_t not_blocked;			  /* blocks that found their wake there already */
 	uint64_t tasks_undone;			  /* tasks whose tape was not run to its end */
+	uint32_t moved_pins;			  /* affinities to CPUs none of which is here */
 	uint64_t invalid;			  /* answers of the model that were illegal */
 	uint64_t forced_idle_ns;		  /* core scheduling */
 	uint32_t nr_cookies;

@@ -41,8 +41,6 @@ void wi_tally_moved(struct wi_tally *t, uint64_t now_ns, uint32_t from_cpu, uint
 void wi_tally_preempted(struct wi_tally *t, uint64_t now_ns);
 void wi_tally_ipi(struct wi_tally *t, uint64_t now_ns);
 
-enum { WI_TALLY_BUSY_STATES = 3 }; /* of a core: 0, 1, 2 or more threads busy */
-
 struct wi_tally_result {
 	uint64_t from_ns, to_ns;				/* the window */
 	uint64_t wakings, decided, stayed, oncpu, placed_moves; /* in it; stayed: of decided, on prev_cpu */

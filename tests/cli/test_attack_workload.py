@@ -48,6 +48,18 @@ class Contents(Attack):
         out = self.run_it(two, counters=[(0, 1), (1, 0)])[1]
         self.assertIn(b"did not come to the end of their tapes", out)
 
+    def test_cores_of_many_threads(self):
+        cookies = self.write("cookies", "one comm evil\n")
+        tasks = [task([op(RUN, value=MS)], cpu=i) for i in range(4)]
+        for threads in (64, 65):
+            self.run_it(tasks, cores=1, threads=threads, status=3 if threads > 64 else 0, says="more than 64 threads" if threads > 64 else None,
+                        command=("simulate", "--seeds", "1", "--jobs", "1", "--no-sensitivity", "--cookies", cookies, "--core-sched", "mainline"))
+
+    def test_sets_of_cpus_that_are_gone(self):
+        out = self.run_it([task([op(RUN, value=MS)], cpu=3, allowed=0)], cores=4, masks=[evil.cpu_set((3,), 4)],
+                          command=("simulate", "--seeds", "1", "--no-sensitivity", "--machine", "core:2 pu:1"))[1]
+        self.assertIn(b"1 sets of CPUs that tasks are bound to have no CPU on the other machine", out)
+
     def test_names(self):
         """No byte of a name reaches the terminal as it is, nor makes JSON that is none."""
         for command in (("workload", "-v"), ("workload", "--json"), ("simulate", "--seeds", "1", "--json"), ("simulate", "--seeds", "1", "--csv")):

@@ -98,7 +98,6 @@ int main(int argc, char **argv)
 				 .balance = WI_BALANCE_OFF,
 				 .noise = WI_NOISE_NONE,
 				 .external = WI_EXTERNAL_RELATIVE,
-				 .no_wake_cost = true,
 				 .smt_speed = speed[sim_lot(&w, 3)],
 				 .tick_ns = 1000000 + sim_lot(&w, 4) * 1000000,
 				 .no_wakeup_preemption = !sim_lot(&w, 6),

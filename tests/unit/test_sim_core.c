@@ -67,7 +67,6 @@ static void never_two_cookies(void **state)
 		o.o.seed = seed;
 		o.o.noise = seed & 1 ? WI_NOISE_DRAWN : WI_NOISE_NONE;
 		o.o.smt_speed = 700;
-		o.o.no_wake_cost = true;
 		o.o.balance = seed % 7 ? WI_BALANCE_FULL : WI_BALANCE_OFF;
 		o.o.core_sched = (enum wi_core_sched)(1 + seed / 3 % (WI_NR_CORE_SCHEDS - 1));
 		for (uint32_t i = 0; i < 64; i++)

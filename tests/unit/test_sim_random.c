@@ -71,7 +71,6 @@ static void any_opts(struct sim_world *lots, struct wi_sim_opts *o, uint64_t see
 	o->noise = (enum wi_sim_noise)sim_lot(lots, 3);
 	o->external = (enum wi_sim_external)sim_lot(lots, 3);
 	o->no_orders = !sim_lot(lots, 4);
-	o->no_wake_cost = true;
 	o->commit_ns = sim_lot(lots, 2) ? 0 : 20 * US;
 	o->smt_speed = sim_lot(lots, 2) ? 1024 : 512 + (uint32_t)sim_lot(lots, 512);
 	o->host_cpus = sim_lot(lots, 8) ? 0 : 2;

@@ -108,10 +108,9 @@ static void test_latencies_by_hand(void **state)
 	const struct wakeif_topology *topo = machine("pack:1 core:2 pu:1");
 	struct sim_world w;
 	struct log log = { .len = 0 };
-	struct sim_opts o = { .model = "prev",
-			      .o = { .balance = WI_BALANCE_OFF, .no_wake_cost = true },
-			      .also = write_down,
-			      .also_ctx = &log };
+	struct sim_opts o = {
+		.model = "prev", .o = { .balance = WI_BALANCE_OFF }, .also = write_down, .also_ctx = &log
+	};
 	struct wi_sim_result r;
 	struct sim_seen seen;
 
@@ -346,8 +345,7 @@ static struct stream scaled(const struct wakeif_topology *topo, const char *mode
 				     .scale = factor,
 				     .tick_ns = 4000000 * factor,
 				     .commit_ns = 2000 * factor,
-				     .noise = WI_NOISE_NONE,
-				     .no_wake_cost = true },
+				     .noise = WI_NOISE_NONE },
 			      .also = hash_event,
 			      .also_ctx = &s };
 	struct wi_sim_result r;
