@@ -65,7 +65,6 @@ static void any_opts(struct sim_world *lots, struct wi_sim_opts *o, uint64_t see
 {
 	o->seed = seed;
 	o->pick = (enum wi_sim_pick)sim_lot(lots, 4);
-	o->preempt = (enum wi_sim_preempt)sim_lot(lots, 3);
 	o->no_wakeup_preemption = !sim_lot(lots, 5);
 	o->balance = (enum wi_sim_balance)sim_lot(lots, 3);
 	o->noise = (enum wi_sim_noise)sim_lot(lots, 3);
