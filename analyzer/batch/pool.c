@@ -16,8 +16,10 @@
 
 #include "analyzer/batch/talk.h"
 
-#define COMMIT_NS 200000000ull /* rows are on the disk after so long */
-#define STEPS_AHEAD 64	       /* of the search, between two looks at the workers */
+#define SYNC_NS 1000000000ull /* rows are on the disk after so long */
+#define EAGER_NS 200000000ull /* or, where each commit waits for it, committed after so long */
+#define WAIT_NS 200000000ull  /* at most, for workers: there is progress to tell */
+#define STEPS_AHEAD 64	      /* of the search, between two looks at the workers */
 
 enum state { FREE, HASHING, WAITING, WORKING };
 
@@ -43,9 +45,13 @@ struct pool {
 	struct wi_batch_count *count;
 	struct slot *slot;
 	struct pollfd *poll;
-	bool searched; /* everything is found */
-	bool open;     /* a transaction */
+	const struct slot *putting; /* what is being written, out of its slot; NULL: nothing */
+	bool searched;		    /* everything is found */
+	bool open;		    /* a transaction */
 	uint64_t opened_ns;
+	bool lazy;     /* commits do not wait for the disk */
+	bool floating; /* there are such since it was last waited for */
+	uint64_t synced_ns;
 };
 
 static void note(struct pool *p, const char *text)
@@ -67,12 +73,28 @@ static bool begin(struct pool *p, struct wi_err *err)
 	return true;
 }
 
-static bool commit(struct pool *p, struct wi_err *err)
+/*
+ * What has arrived is committed before anything is waited for: a kill -9 costs what is in work, no more. The disk is
+ * waited for now and then only, which bounds what a power failure costs. Where each commit waits, they are fewer.
+ */
+static bool commit(struct pool *p, bool now, struct wi_err *err)
 {
-	if (!p->open)
+	if (!p->open || (!now && !p->lazy && wi_now_ns() - p->opened_ns < EAGER_NS))
 		return true;
 	p->open = false;
+	p->floating = true;
 	return wi_store_commit(p->store, err);
+}
+
+static bool sync_now_and_then(struct pool *p, struct wi_err *err)
+{
+	uint64_t now = wi_now_ns();
+
+	if (!p->lazy || !p->floating || p->open || now - p->synced_ns < SYNC_NS)
+		return true;
+	p->synced_ns = now;
+	p->floating = false;
+	return wi_store_sync(p->store, err);
 }
 
 static struct wi_file_id file_id(const struct wi_found *f)
@@ -128,16 +150,20 @@ static void clear(struct slot *s)
 
 static bool start(struct pool *p, struct slot *s, bool hash, struct wi_err *err)
 {
-	size_t nr = p->opts->jobs * 3;
-	int *fds = malloc(nr * sizeof(*fds));
+	size_t nr = 0;
+	int *fds = malloc((p->opts->jobs + 1) * 3 * sizeof(*fds));
 	bool ok;
 
 	if (!fds)
 		return wi_err_nomem(err);
-	for (size_t i = 0; i < p->opts->jobs; i++) {
-		fds[3 * i] = p->slot[i].worker.from;
-		fds[3 * i + 1] = p->slot[i].worker.errors;
-		fds[3 * i + 2] = p->slot[i].worker.to;
+	for (size_t i = 0; i <= p->opts->jobs; i++) {
+		const struct slot *other = i < p->opts->jobs ? &p->slot[i] : p->putting;
+
+		if (!other)
+			continue;
+		fds[nr++] = other->worker.from;
+		fds[nr++] = other->worker.errors;
+		fds[nr++] = other->worker.to;
 	}
 	s->task = (struct wi_task){ .ops = p->ops, .found = &s->found, .hash = hash };
 	s->state = hash ? HASHING : WORKING;
@@ -185,6 +211,8 @@ static bool put_path(struct pool *p, struct slot *s, struct wi_err *err)
 
 static bool in_work(const struct pool *p, const struct slot *s)
 {
+	if (p->putting && !memcmp(p->putting->sha256, s->sha256, WI_SHA256_BYTES))
+		return true;
 	for (size_t i = 0; i < p->opts->jobs; i++)
 		if (&p->slot[i] != s && p->slot[i].state == WORKING &&
 		    !memcmp(p->slot[i].sha256, s->sha256, WI_SHA256_BYTES))
@@ -334,26 +362,49 @@ static bool put(struct pool *p, struct slot *s, struct wi_bundle *b, struct wi_e
 	return true;
 }
 
+/* What a worker printed belongs to what went wrong. */
+static bool add_printed(const struct slot *s, struct wi_bundle *b, struct wi_err *err)
+{
+	char *reason = b->reason ? strdup(b->reason) : NULL;
+	bool ok = wi_bundle_outcome(b, b->status, reason, b->signal, b->exit_status, s->worker.tail, s->worker.nr_tail,
+				    err);
+
+	free(reason);
+	return ok;
+}
+
 static bool put_heard(struct pool *p, struct slot *s, const uint8_t *bytes, size_t nr, struct wi_err *err)
 {
 	struct wi_err why = { 0 };
 	struct wi_bundle b = { .nr_tags = 0 };
 	bool ok = wi_bundle_init(&b, err);
 
-	if (ok && wi_bundle_decode(&b, bytes, nr, &why)) {
-		/* what it printed belongs to what went wrong */
-		if (b.status != WI_RUN_OK && s->worker.nr_tail) {
-			char *reason = b.reason ? strdup(b.reason) : NULL;
-
-			ok = wi_bundle_outcome(&b, b.status, reason, b.signal, b.exit_status, s->worker.tail,
-					       s->worker.nr_tail, err);
-			free(reason);
-		}
-		s->last_word = true;
-		ok = ok && put(p, s, &b, err);
+	if (ok && !wi_bundle_decode(&b, bytes, nr, &why)) {
+		wi_bundle_fini(&b);
+		ok = wi_bundle_init(&b, err) && wi_bundle_outcome(&b, WI_RUN_FAILED, why.msg, 0, 0, NULL, 0, err);
 	}
+	if (ok && b.status != WI_RUN_OK && s->worker.nr_tail)
+		ok = add_printed(s, &b, err);
+	ok = ok && put(p, s, &b, err);
 	wi_bundle_fini(&b);
 	return ok;
+}
+
+static bool fill(struct pool *p, bool *none, struct wi_err *err);
+static bool wake_waiting(struct pool *p, struct wi_err *err);
+
+/* Its slot has the next trace in work while its results are written. */
+static bool finish(struct pool *p, struct slot *s, const uint8_t *bytes, size_t nr, struct wi_err *err)
+{
+	struct slot done = *s;
+	bool none, ok;
+
+	empty(s);
+	p->putting = &done;
+	ok = fill(p, &none, err) && put_heard(p, &done, bytes, nr, err);
+	p->putting = NULL;
+	clear(&done); /* it has nothing more to say: its process is ended, not waited for */
+	return ok && wake_waiting(p, err);
 }
 
 static bool text_heard(struct pool *p, struct slot *s, enum wi_said said, const uint8_t *bytes, size_t nr,
@@ -371,7 +422,7 @@ static bool text_heard(struct pool *p, struct slot *s, enum wi_said said, const 
 	return true;
 }
 
-/* Whole messages, in their order. The slot may be free afterwards. */
+/* Whole messages, in their order. The slot may be free afterwards, or have another trace. */
 static bool understand(struct pool *p, struct slot *s, struct wi_err *err)
 {
 	const uint8_t *bytes;
@@ -383,7 +434,7 @@ static bool understand(struct pool *p, struct slot *s, struct wi_err *err)
 		if (said == WI_SAID_HASH)
 			ok = hash_heard(p, s, bytes, nr, err);
 		else if (said == WI_SAID_BUNDLE && s->state == WORKING)
-			ok = put_heard(p, s, bytes, nr, err);
+			ok = finish(p, s, bytes, nr, err);
 		else if (said == WI_SAID_NO_TRACE || said == WI_SAID_NO_ROW)
 			ok = text_heard(p, s, said, bytes, nr, err);
 	}
@@ -461,24 +512,25 @@ static bool through(struct pool *p, struct slot *s, struct wi_err *err)
 {
 	bool worked = s->state == WORKING;
 
-	clear(s); /* it has nothing more to say: its process is ended, not waited for */
+	clear(s);
 	return !worked || wake_waiting(p, err);
 }
 
 static bool attend(struct pool *p, struct slot *s, uint64_t now, struct wi_err *err)
 {
+	uint64_t seq = s->found.seq;
 	int status;
 
 	if (!wi_worker_hear(&s->worker, WI_SAID_MAX, err) || !understand(p, s, err))
 		return false;
-	if (s->state == FREE)
+	if (s->state == FREE || s->found.seq != seq) /* it is through, and the next may be in its place */
 		return true;
 	if (s->last_word)
 		return through(p, s, err);
 	if (wi_worker_ended(&s->worker, WI_SAID_MAX, &status)) {
 		if (!understand(p, s, err)) /* what came in between */
 			return false;
-		if (s->state == FREE)
+		if (s->state == FREE || s->found.seq != seq)
 			return true;
 		if (!s->last_word && s->state == WAITING)
 			return start_again(p, s, err);
@@ -561,10 +613,10 @@ static size_t busy(const struct pool *p)
 	return n;
 }
 
-/* Until something can be done: at most until the open transaction is due. */
+/* Until something can be done. */
 static void wait_for_workers(struct pool *p, bool at_once)
 {
-	uint64_t now = wi_now_ns(), until = now + COMMIT_NS;
+	uint64_t now = wi_now_ns(), until = now + WAIT_NS;
 	struct timespec ts = { 0 };
 	nfds_t nr = 0;
 
@@ -614,11 +666,11 @@ static bool turn(struct pool *p, bool *more, struct wi_err *err)
 	*more = busy(p) || !p->searched || !none;
 	if (!p->searched && !search(p, err))
 		return false;
+	if (!commit(p, false, err) || !sync_now_and_then(p, err))
+		return false;
 	if (busy(p))
 		wait_for_workers(p, !p->searched || (!none && busy(p) < p->opts->jobs));
 	if (!attend_all(p, err))
-		return false;
-	if (p->open && wi_now_ns() - p->opened_ns >= COMMIT_NS && !commit(p, err))
 		return false;
 	report(p);
 	return true;
@@ -637,6 +689,7 @@ bool wi_batch_run(struct wi_store *store, struct wi_discover *d, const struct wi
 		ok = wi_err_nomem(err);
 	for (size_t i = 0; p.slot && i < opts->jobs; i++)
 		empty(&p.slot[i]);
+	ok = ok && wi_store_lazy(store, &p.lazy, err);
 	while (ok && more && !(events->stop && events->stop(events->stop_ctx)))
 		ok = turn(&p, &more, err);
 	count->in_flight = p.slot ? busy(&p) : 0;
@@ -644,7 +697,7 @@ bool wi_batch_run(struct wi_store *store, struct wi_discover *d, const struct wi
 	if (p.open) {
 		struct wi_err second = { 0 };
 
-		ok = commit(&p, ok ? err : &second) && ok;
+		ok = commit(&p, true, ok ? err : &second) && ok;
 	}
 	for (size_t i = 0; p.slot && i < opts->jobs; i++)
 		clear(&p.slot[i]);

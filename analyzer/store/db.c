@@ -2,7 +2,8 @@
 /*
  * Opening and closing. A database that is written is in WAL mode: readers go on meanwhile, and a kill -9 at any moment
  * leaves what was committed. synchronous is FULL: in WAL mode NORMAL may lose the last commits when the power fails,
- * and a lost commit is work of hours on a fleet; commits are few (many traces each), so the fsync of each costs little.
+ * and a lost commit is work of hours on a fleet. A writer that commits each result as it comes asks for NORMAL, and
+ * waits for the disk now and then (wi_store_lazy(), wi_store_sync()).
  */
 #include "analyzer/store/db.h"
 
@@ -339,6 +340,27 @@ bool wi_store_commit(struct wi_store *store, struct wi_err *err)
 		return false;
 	store->open = store->orphans = false;
 	return true;
+}
+
+bool wi_store_lazy(struct wi_store *store, bool *lazy, struct wi_err *err)
+{
+	sqlite3_stmt *s = NULL;
+	int rc = sqlite3_prepare_v2(store->db, "PRAGMA journal_mode", -1, &s, NULL);
+
+	*lazy = rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW &&
+		!strcmp((const char *)sqlite3_column_text(s, 0), "wal");
+	sqlite3_finalize(s);
+	if (rc != SQLITE_OK)
+		return wi_db_error(store, rc, "cannot be written", err);
+	return !*lazy || run_sql(store, "PRAGMA synchronous = NORMAL", "cannot be written", err);
+}
+
+/* A checkpoint waits for the log first. Others may keep it from copying all of that: it is on the disk all the same. */
+bool wi_store_sync(struct wi_store *store, struct wi_err *err)
+{
+	int rc = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+
+	return rc == SQLITE_OK || (rc & 0xff) == SQLITE_BUSY || wi_db_error(store, rc, "cannot be written", err);
 }
 
 void wi_store_rollback(struct wi_store *store)

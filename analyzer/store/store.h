@@ -41,6 +41,15 @@ bool wi_store_begin(struct wi_store *store, struct wi_err *err);
 bool wi_store_commit(struct wi_store *store, struct wi_err *err);
 void wi_store_rollback(struct wi_store *store);
 
+/*
+ * From now on commits do not wait for the disk: they survive the death of this process, but a power failure takes those
+ * since the last wi_store_sync() or close; what is left is whole. *lazy false: the database cannot do that (it has no
+ * WAL there), each commit waits as before.
+ */
+bool wi_store_lazy(struct wi_store *store, bool *lazy, struct wi_err *err);
+/* Outside of transactions: what was committed is on the disk. */
+bool wi_store_sync(struct wi_store *store, struct wi_err *err);
+
 /* What is in of a trace under an analysis (exact text). */
 struct wi_store_known {
 	bool found;
