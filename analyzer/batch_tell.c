@@ -41,9 +41,9 @@ static void line(struct wi_batch_tell *t, const char *path, const char *what, co
 void wi_batch_tell_trace(void *ctx, const char *path, enum wi_run_status status, const char *what, const char *why)
 {
 	struct wi_batch_tell *t = ctx;
-	bool bad = (status != WI_NR_RUN_STATUSES && status != WI_RUN_OK) || !strcmp(what, "unreadable");
+	bool bad = status != WI_NR_RUN_STATUSES && status != WI_RUN_OK; /* a row tells that, too */
 
-	if (t->verbose || (bad && !t->quiet))
+	if (t->verbose || (bad && !t->quiet) || !strcmp(what, "unreadable"))
 		line(t, path, what, why);
 }
 
@@ -61,7 +61,7 @@ void wi_batch_tell_finding(void *ctx, const char *path, enum wi_finding finding,
 {
 	struct wi_batch_tell *t = ctx;
 
-	if (t->verbose || (finding == WI_FINDING_UNREADABLE && !t->quiet))
+	if (t->verbose || finding == WI_FINDING_UNREADABLE)
 		line(t, path, wi_finding_name(finding), why);
 }
 
