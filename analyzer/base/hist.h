@@ -25,10 +25,9 @@ struct wi_hist {
 
 static inline uint32_t wi_hist_index(uint64_t ns)
 {
-	if (ns < 128)
-		return (uint32_t)ns;
-	uint32_t e = 63 - (uint32_t)__builtin_clzll(ns);
-	return 64 * (e - 5) + (uint32_t)(ns >> (e - 6)) - 64;
+	uint32_t shift = 57 - (uint32_t)__builtin_clzll(ns | 64); /* e - 6; 0 for all that are exact */
+
+	return (shift << 6) + (uint32_t)(ns >> shift);
 }
 
 uint64_t wi_hist_lower_ns(uint32_t index); /* lower edge of a bucket */

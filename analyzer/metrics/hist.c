@@ -70,6 +70,13 @@ bool m_hist_add_slowly(struct m_hist *h, uint64_t ns, uint32_t index)
 	return true;
 }
 
+bool m_hist_wrapped(struct m_hist *h, uint64_t ns, uint32_t index)
+{
+	h->bucket[index] = UINT32_MAX;
+	h->sum_ns -= ns;
+	return m_hist_add_slowly(h, ns, index);
+}
+
 bool m_hist_move(struct m_hist *h, struct wi_hist *into)
 {
 	bool ok = pour(h, into) && (!h->full || wi_hist_merge(into, h->full));

@@ -37,17 +37,17 @@ struct m_hist {
 };
 
 m_rare bool m_hist_add_slowly(struct m_hist *h, uint64_t ns, uint32_t index);
+m_rare bool m_hist_wrapped(struct m_hist *h, uint64_t ns, uint32_t index); /* its bucket was full before this value */
 bool m_hist_move(struct m_hist *h, struct wi_hist *into); /* adds it to into, and empties it */
 void m_hist_fini(struct m_hist *h);
 
 /* One value more; index: wi_hist_index(ns), for one ns in many. false: out of memory. */
 static inline bool m_hist_count(struct m_hist *h, uint64_t ns, uint32_t index)
 {
-	if (!m_extent_holds(&h->extent, ns) || h->bucket[index] == UINT32_MAX)
+	if (__builtin_expect(!m_extent_holds(&h->extent, ns), 0))
 		return m_hist_add_slowly(h, ns, index);
-	h->bucket[index]++;
 	h->sum_ns += ns;
-	return true;
+	return __builtin_expect(++h->bucket[index] != 0, 1) || m_hist_wrapped(h, ns, index);
 }
 
 #endif

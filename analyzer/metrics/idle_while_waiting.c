@@ -267,7 +267,7 @@ static inline void pairs_end(struct wi_metrics *m, struct m_waste_level *lv)
 }
 
 /* One more group of the level, or one less, has a pair with a task that waits behind another. */
-m_rare static void set_behind(struct wi_metrics *m, struct m_waste_group *g, bool behind)
+static inline void set_behind(struct wi_metrics *m, struct m_waste_group *g, bool behind)
 {
 	struct m_waste_level *lv = g->level;
 

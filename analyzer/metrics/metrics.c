@@ -103,7 +103,8 @@ static void on_idle_changed(void *ctx, uint64_t now_ns, uint32_t cpu, bool idle)
 		m_waste_idle_changed(m, now_ns, c, idle);
 }
 
-static inline void wait_begins(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t)
+static __attribute__((noinline)) void wait_begins(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c,
+						  struct m_task *t)
 {
 	bool moved = t->wait_left_ns == now_ns;
 
@@ -111,10 +112,30 @@ static inline void wait_begins(struct wi_metrics *m, uint64_t now_ns, struct m_c
 		m_longest_moved(m, t);
 	else if (t->hops != NONE)
 		m_longest_forget(m, t);
-	m_waste_wait_begin(m, now_ns, c, t, moved);
 	t->queue_cpu = c->number;
 	t->wait_join_ns = now_ns;
 	t->wait_left_ns = WI_TIME_UNKNOWN;
+	m_waste_wait_begin(m, now_ns, c, t, moved);
+}
+
+static inline void wait_changes(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t, int delta)
+{
+	if (delta > 0) {
+		wait_begins(m, now_ns, c, t);
+		return;
+	}
+	t->wait_left_ns = now_ns;
+	m_waste_wait_end(m, t);
+}
+
+/* The same where somebody else wants to know, too. */
+m_rare static void wait_changes_for_all(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, struct m_task *t, int delta)
+{
+	wait_changes(m, now_ns, c, t, delta);
+	if (m->cookies)
+		m_cookies_wait_changed(m, now_ns, c->number, t, delta);
+	if (m->missed.sched_idle_seen && c->online)
+		m_missed_touch(m, now_ns, c, delta < 0);
 }
 
 static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const struct wi_task *task, int delta)
@@ -126,17 +147,11 @@ static void on_wait_changed(void *ctx, uint64_t now_ns, uint32_t cpu, const stru
 	advance(m, now_ns);
 	if (!t)
 		return;
-	if (delta > 0) {
-		wait_begins(m, now_ns, c, t);
-	} else {
-		m_waste_wait_end(m, t);
-		t->wait_left_ns = now_ns;
-	}
-	if (__builtin_expect(m->cookies != NULL, 0))
-		m_cookies_wait_changed(m, now_ns, cpu, t, delta);
 	note_policy(m, task);
-	if (m->missed.sched_idle_seen && c->online)
-		m_missed_touch(m, now_ns, c, delta < 0);
+	if (__builtin_expect(m->cookies || m->missed.sched_idle_seen, 0))
+		wait_changes_for_all(m, now_ns, c, t, delta);
+	else
+		wait_changes(m, now_ns, c, t, delta);
 }
 
 /* ---- wakeups ---- */

@@ -179,6 +179,17 @@ static inline void account_thread(struct m_cpu *c, uint64_t now_ns)
 		c->task->share_ns[c->core->share] += ns;
 }
 
+static inline void account_others(const struct m_cpu *c, uint64_t now_ns)
+{
+	if (c->sibling) {
+		account_thread(c->sibling, now_ns);
+		return;
+	}
+	for (uint32_t i = 0; i < c->core->nr_threads; i++)
+		if (c->core->thread[i] != c)
+			account_thread(c->core->thread[i], now_ns);
+}
+
 static inline void account_core(struct m_core *core, uint64_t now_ns)
 {
 	uint64_t ns = m_take_ns(&core->since_ns, now_ns);
@@ -292,9 +303,7 @@ void m_smt_kind_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, 
 	core->nr_unknown += (kind == WI_CPU_UNKNOWN) - (uint32_t)(c->kind == WI_CPU_UNKNOWN);
 	uint8_t share = core->nr_busy >= 2 ? SHARE_CORUN : core->nr_unknown ? SHARE_UNKNOWN : SHARE_ALONE;
 	if (share != core->share) {
-		for (uint32_t i = 0; i < core->nr_threads; i++)
-			if (core->thread[i] != c)
-				account_thread(core->thread[i], now_ns);
+		account_others(c, now_ns);
 		core->share = share;
 	}
 	if (pairs || core->nr_busy >= 2)

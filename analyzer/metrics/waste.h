@@ -110,7 +110,7 @@ struct m_waste {
 
 bool m_waste_init(struct wi_metrics *m);
 void m_waste_fini(struct wi_metrics *m);
-void m_waste_settle(struct wi_metrics *m); /* works off what changed at m->now_ns, before time goes on */
+m_rare void m_waste_settle(struct wi_metrics *m); /* works off what changed at m->now_ns, before time goes on */
 m_rare void m_waste_kind_changed(struct wi_metrics *m, struct m_cpu *c);	  /* where tasks go on waiting */
 m_rare void m_waste_cpu_known(struct wi_metrics *m, struct m_cpu *c, bool known); /* c->kind is still the old one */
 void m_waste_idle_changed(struct wi_metrics *m, uint64_t now_ns, struct m_cpu *c, bool idle);

@@ -535,8 +535,8 @@ static inline bool reach(struct wi_timeline *tl, const struct wi_event *ev)
 {
 	if (ev->ts_ns >= tl->alarm_ns && !alarm(tl, ev->ts_ns))
 		return false;
-	if (ev->ts_ns > tl->now_ns)
-		tl->now_ns = ev->ts_ns;
+	uint64_t now_ns = tl->now_ns; /* written in any case: a branch would be foretold badly */
+	tl->now_ns = ev->ts_ns > now_ns ? ev->ts_ns : now_ns;
 	tl->q.events[ev->type] += tl->in_window;
 	return true;
 }

@@ -4,9 +4,10 @@
 
 void tl_write_bit(wakeif_word *m, uint32_t c, bool on)
 {
-	uint64_t *word = &m[c / 64];
-
-	*word = (*word & ~(1ull << c % 64)) | (uint64_t)on << c % 64;
+	if (on)
+		wi_mask_set(m, c);
+	else
+		wi_mask_clear(m, c);
 }
 
 void tl_idle_changed(struct wi_timeline *tl, uint32_t c)

@@ -248,16 +248,29 @@ static enum wakeif_class classify(const struct wi_timeline *tl, const struct ope
 	return WAKEIF_SELECT;
 }
 
-static void set_pending(struct wi_timeline *tl, uint32_t c, int delta)
+/* One more wakee is on its way to c. */
+static void pending_begins(struct wi_timeline *tl, uint32_t c)
 {
 	struct cpu *cpu = &tl->cpu[c];
-	bool was = cpu->nr_pending;
 
-	cpu->nr_pending += (uint32_t)delta;
-	if (was != (cpu->nr_pending != 0))
-		tl_write_bit(tl->pending, c, !was);
+	if (!cpu->nr_pending++)
+		wi_mask_set(tl->pending, c);
 	if (tl->have_sched_idle)
 		tl_update_sched_idle_only(tl, c);
+	if (cpu->idle)
+		tl_idle_changed(tl, c);
+}
+
+static void pending_ends(struct wi_timeline *tl, uint32_t c)
+{
+	struct cpu *cpu = &tl->cpu[c];
+
+	cpu->nr_pending--;
+	if (tl->have_sched_idle)
+		tl_update_sched_idle_only(tl, c);
+	if (cpu->nr_pending) /* then it is not idle, and was not */
+		return;
+	wi_mask_clear(tl->pending, c);
 	tl_update_idle(tl, c);
 }
 
@@ -288,7 +301,7 @@ void tl_decide(struct wi_timeline *tl, struct open_wakeup *o)
 			  w->pub.class_ != WAKEIF_ONRQ && t->pub.state != WI_TASK_RUNNABLE;
 	if (on_its_way) {
 		o->pending = true;
-		set_pending(tl, w->chosen_cpu, 1);
+		pending_begins(tl, w->chosen_cpu);
 	}
 }
 
@@ -309,7 +322,7 @@ static void end_pending(struct wi_timeline *tl, struct open_wakeup *o)
 	if (!o->pending)
 		return;
 	o->pending = false;
-	set_pending(tl, o->w.chosen_cpu, -1);
+	pending_ends(tl, o->w.chosen_cpu);
 }
 
 void tl_wakeup_enqueued(struct wi_timeline *tl, struct open_wakeup *o, uint32_t record_cpu)
