@@ -166,7 +166,7 @@ static void switch_in(struct wi_timeline *tl, uint32_t c, struct task *next)
 	if (was == WI_TASK_RUNNABLE) {
 		if (!here)
 			tl_count_repair(tl, &tl->q.repairs.elsewhere);
-		tl_wait_end(tl, next);
+		tl_queue_leave(tl, next);
 	} else if (was == WI_TASK_RUNNING) {
 		uint32_t other = next->pub.cpu;
 
@@ -185,7 +185,8 @@ static void switch_in(struct wi_timeline *tl, uint32_t c, struct task *next)
 	next->awaits_wakeup = false;
 	if (!here)
 		tl_move_inferred(tl, next, c, false);
-	tl_task_seen_on(tl, next, c);
+	if (__builtin_expect(next->pinned_by_name > 0, 0))
+		tl_task_seen_on(tl, next, c);
 	if (next->wakeup)
 		switch_in_closes(tl, c, next);
 	tl_set_state(tl, next, WI_TASK_RUNNING);
@@ -294,7 +295,7 @@ static void on_waking(struct wi_timeline *tl, const struct wi_event *ev, const s
 }
 
 /* p becomes runnable on the CPU that its sched_wakeup names. */
-static void enqueue(struct wi_timeline *tl, struct task *t, uint32_t target)
+TL_INLINE void enqueue(struct wi_timeline *tl, struct task *t, uint32_t target)
 {
 	struct open_wakeup *o = t->wakeup;
 
@@ -306,7 +307,7 @@ static void enqueue(struct wi_timeline *tl, struct task *t, uint32_t target)
 		else
 			tl_move_inferred(tl, t, target, o != NULL);
 	}
-	tl_wait_begin(tl, t, target);
+	tl_queue_join(tl, t, target);
 }
 
 /* A kernel without sched_waking: the sched_wakeup is all there is of a wakeup. */

@@ -104,8 +104,8 @@ struct wi_timeline {
 void tl_write_bit(wakeif_word *m, uint32_t c, bool on);
 tl_rare void tl_update_sched_idle_only(struct wi_timeline *tl, uint32_t c);
 tl_rare void tl_become_unknown(struct wi_timeline *tl, struct task *t);
-void tl_wait_begin(struct wi_timeline *tl, struct task *t, uint32_t c);
-void tl_wait_end(struct wi_timeline *tl, struct task *t);
+void tl_wait_begin(struct wi_timeline *tl, struct task *t, uint32_t c); /* tl_queue_join(), where few come along */
+void tl_wait_end(struct wi_timeline *tl, struct task *t);		/* tl_queue_leave(), likewise */
 tl_rare void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, bool placement);
 
 /* happenings.c: where somebody listens (tl->obs.happened); the functions tl_tell_... below ask for that */
@@ -124,7 +124,7 @@ struct task *tl_task_find(struct wi_timeline *tl, int32_t pid);
 struct task *tl_task_get(struct wi_timeline *tl, int32_t pid, uint32_t comm); /* creates; NULL: out of memory, or pid 0 */
 tl_rare struct task *tl_task_born(struct wi_timeline *tl, int32_t pid, uint32_t comm, struct task *parent);
 tl_rare void tl_task_name(struct wi_timeline *tl, struct task *t, uint32_t comm);
-void tl_task_seen_on(struct wi_timeline *tl, struct task *t, uint32_t cpu); /* drops a pin by name that is wrong */
+tl_rare void tl_task_seen_on(struct wi_timeline *tl, struct task *t, uint32_t cpu); /* drops a pin by name that is wrong; where there is one */
 tl_rare void tl_task_gone(struct wi_timeline *tl, struct task *t);
 tl_rare void tl_task_rename_pid(struct wi_timeline *tl, struct task *t, int32_t pid);
 void tl_tasks_free(struct wi_timeline *tl);

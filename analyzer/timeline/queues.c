@@ -108,45 +108,14 @@ void tl_move_inferred(struct wi_timeline *tl, struct task *t, uint32_t dest, boo
 		tl->obs.migrated(tl->obs.ctx, tl->now_ns, &t->pub, orig, dest, true, placement);
 }
 
-/* t becomes RUNNABLE on c. */
 void tl_wait_begin(struct wi_timeline *tl, struct task *t, uint32_t c)
 {
-	struct cpu *cpu = &tl->cpu[c];
-
-	t->pub.cpu = c;
-	tl_set_state(tl, t, WI_TASK_RUNNABLE);
-	t->ghost = false;
-	t->fresh = false;
-	tl_task_seen_on(tl, t, c);
-	t->prev_waiting = NULL;
-	t->next_waiting = cpu->waiting;
-	if (cpu->waiting)
-		cpu->waiting->prev_waiting = t;
-	cpu->waiting = t;
-	cpu->nr_waiting++;
-	tl_queue_count(tl, c, t);
-	tl_update_idle(tl, c);
-	if (tl->obs.wait_changed)
-		tl->obs.wait_changed(tl->obs.ctx, tl->now_ns, c, &t->pub, 1);
+	tl_queue_join(tl, t, c);
 }
 
-/* t leaves the list of its CPU; the caller gives it its next state. */
 void tl_wait_end(struct wi_timeline *tl, struct task *t)
 {
-	struct cpu *cpu = &tl->cpu[t->pub.cpu];
-
-	if (t->prev_waiting)
-		t->prev_waiting->next_waiting = t->next_waiting;
-	else
-		cpu->waiting = t->next_waiting;
-	if (t->next_waiting)
-		t->next_waiting->prev_waiting = t->prev_waiting;
-	t->next_waiting = t->prev_waiting = NULL;
-	cpu->nr_waiting--;
-	tl_queue_uncount(tl, t->pub.cpu, t);
-	if (tl->obs.wait_changed)
-		tl->obs.wait_changed(tl->obs.ctx, tl->now_ns, t->pub.cpu, &t->pub, -1);
-	tl_update_idle(tl, t->pub.cpu);
+	tl_queue_leave(tl, t);
 }
 
 void tl_become_unknown(struct wi_timeline *tl, struct task *t)

@@ -81,4 +81,49 @@ static inline void tl_queue_uncount(struct wi_timeline *tl, uint32_t c, struct t
 		tl_sched_idle_uncount(tl, c, t);
 }
 
+#define TL_INLINE static inline __attribute__((always_inline))
+
+/* t becomes RUNNABLE on c. */
+TL_INLINE void tl_queue_join(struct wi_timeline *tl, struct task *t, uint32_t c)
+{
+	struct cpu *cpu = &tl->cpu[c];
+
+	t->pub.cpu = c;
+	tl_set_state(tl, t, WI_TASK_RUNNABLE);
+	t->ghost = false;
+	t->fresh = false;
+	if (__builtin_expect(t->pinned_by_name > 0, 0))
+		tl_task_seen_on(tl, t, c);
+	t->prev_waiting = NULL;
+	t->next_waiting = cpu->waiting;
+	if (cpu->waiting)
+		cpu->waiting->prev_waiting = t;
+	cpu->waiting = t;
+	cpu->nr_waiting++;
+	tl_queue_count(tl, c, t);
+	if (cpu->idle)
+		tl_idle_changed(tl, c);
+	if (tl->obs.wait_changed)
+		tl->obs.wait_changed(tl->obs.ctx, tl->now_ns, c, &t->pub, 1);
+}
+
+/* t leaves the list of its CPU; the caller gives it its next state. */
+TL_INLINE void tl_queue_leave(struct wi_timeline *tl, struct task *t)
+{
+	struct cpu *cpu = &tl->cpu[t->pub.cpu];
+
+	if (t->prev_waiting)
+		t->prev_waiting->next_waiting = t->next_waiting;
+	else
+		cpu->waiting = t->next_waiting;
+	if (t->next_waiting)
+		t->next_waiting->prev_waiting = t->prev_waiting;
+	t->next_waiting = t->prev_waiting = NULL;
+	cpu->nr_waiting--;
+	tl_queue_uncount(tl, t->pub.cpu, t);
+	if (tl->obs.wait_changed)
+		tl->obs.wait_changed(tl->obs.ctx, tl->now_ns, t->pub.cpu, &t->pub, -1);
+	tl_update_idle(tl, t->pub.cpu);
+}
+
 #endif

@@ -275,7 +275,7 @@ static void pending_ends(struct wi_timeline *tl, uint32_t c)
 }
 
 /* The decision instant of o: nothing that the state shows now came later. */
-void tl_decide(struct wi_timeline *tl, struct open_wakeup *o)
+TL_INLINE void decide(struct wi_timeline *tl, struct open_wakeup *o)
 {
 	struct wi_wakeup *w = &o->w;
 	struct task *t = (struct task *)w->wakee;
@@ -305,6 +305,11 @@ void tl_decide(struct wi_timeline *tl, struct open_wakeup *o)
 	}
 }
 
+void tl_decide(struct wi_timeline *tl, struct open_wakeup *o)
+{
+	decide(tl, o);
+}
+
 void tl_decide_due(struct wi_timeline *tl, uint64_t until_ns)
 {
 	while (tl->nr_due && tl->due[0]->placement.dec_ns <= until_ns) {
@@ -313,7 +318,7 @@ void tl_decide_due(struct wi_timeline *tl, uint64_t until_ns)
 		due_remove(tl, 0);
 		if (o->placement.dec_ns > tl->now_ns)
 			tl->now_ns = o->placement.dec_ns;
-		tl_decide(tl, o);
+		decide(tl, o);
 	}
 }
 
