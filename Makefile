@@ -40,7 +40,8 @@ PC_MODULES := libtraceevent libtracefs libtracecmd hwloc libarchive libzstd zlib
 PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(PC_MODULES)))$(PC_CFLAGS)
 PC_LIBS = $(eval PC_LIBS := $$(shell pkg-config --libs $(PC_MODULES)))$(PC_LIBS)
 
-OPT ?= $(if $(SAN),-O1 -g,-O3 -g)
+# Two fields side by side are written faster one by one than packed into a vector first, so no -ftree-slp-vectorize.
+OPT ?= $(if $(SAN),-O1 -g,-O3 -fno-tree-slp-vectorize -g)
 # The program is optimised across files; fat objects let the tests link fast without it. gcc only, not when instrumented.
 LTO ?= $(if $(SAN)$(COVERAGE)$(filter-out gcc cc,$(notdir $(CC))),,-flto=auto)
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 $(if $(WERROR),-Werror)
