@@ -387,6 +387,15 @@ RARE static bool lose_before(struct wi_rb_streams *r, struct stream *s, enum wi_
 	return true;
 }
 
+/* The record was written by another task than the last one left: does that break a chain? */
+RARE static bool is_break(struct stream *s)
+{
+	bool known = s->current != WI_CHAIN_UNKNOWN;
+
+	s->nr_lost_unknown |= known;
+	return known;
+}
+
 /* Moves stream i to its next event. false: end. */
 WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
 {
@@ -438,12 +447,10 @@ WI_INLINE bool advance(struct wi_rb_streams *r, uint32_t i, bool swap)
 			if (slot == WI_SLOT_OTHER)
 				slot = WI_EV_OTHER;
 		} else {
-			int32_t pid = (int32_t)wi_get32(rec + rule->was, swap), was = s->current;
+			int32_t pid = (int32_t)wi_get32(rec + rule->was, swap);
 
-			if (__builtin_expect(pid != was, 0) && was != WI_CHAIN_UNKNOWN) {
-				s->nr_lost_unknown = true;
+			if (__builtin_expect(pid != s->current, 0) && is_break(s))
 				return lose_before(r, s, WI_LOST_CHAIN, start, start_ts);
-			}
 			s->current = (int32_t)wi_get32(rec + rule->next, swap);
 			s->leaving = pid | rule->leaving;
 			s->in_other_run = s->pid_stale = false;
@@ -579,7 +586,13 @@ WI_INLINE bool decode_usual(struct wi_rb_streams *r, struct stream *s, enum usua
 	const uint8_t *rec = s->rec;
 	uint32_t len = s->len;
 
-	init_event(s, ev, pos_of_head(s));
+	/* Every field by itself, those of the type below: clearing all of it first costs as much as half of them. */
+	ev->ts_ns = s->ts_ns;
+	ev->pos = pos_of_head(s);
+	ev->cpu = s->cpu;
+	ev->common_tgid = 0;
+	ev->common_comm = WI_NAME_NONE;
+	ev->type = s->type;
 	usual_common(r, rec, ev, swap);
 	if (__builtin_expect(!wi_pid_ok(ev->common_pid), 0))
 		return false;

@@ -134,7 +134,7 @@ void tl_wakeups_init(struct wi_timeline *tl);
 struct open_wakeup *tl_wakeup_open(struct wi_timeline *tl, struct task *t, const struct wi_event *ev, const struct wi_placement *p);
 tl_rare void tl_wakeups_of_gone(struct wi_timeline *tl, struct task *t); /* decides and closes all that wait for t */
 void tl_decide_due(struct wi_timeline *tl, uint64_t until_ns); /* all decisions with instant <= until_ns */
-void tl_decide(struct wi_timeline *tl, struct open_wakeup *o);
+tl_rare void tl_decide(struct wi_timeline *tl, struct open_wakeup *o); /* before its time */
 void tl_wakeup_enqueued(struct wi_timeline *tl, struct open_wakeup *o, uint32_t record_cpu);
 void tl_wakeup_arrived(struct wi_timeline *tl, struct open_wakeup *o);
 void tl_wakeup_close(struct wi_timeline *tl, struct open_wakeup *o, enum wi_outcome outcome);

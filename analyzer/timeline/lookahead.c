@@ -240,7 +240,7 @@ static inline void resolve_none(struct wi_lookahead *la, int32_t pid, const stru
 		resolve(la, s, ev, WI_CHOSEN_NONE, WI_CPU_NONE);
 }
 
-static bool push_waking(struct wi_lookahead *la, const struct wi_event *ev)
+static inline __attribute__((always_inline)) bool push_waking(struct wi_lookahead *la, const struct wi_event *ev)
 {
 	uint32_t number = la->entry_head + la->entry_count;
 
@@ -265,7 +265,7 @@ static bool push_waking(struct wi_lookahead *la, const struct wi_event *ev)
 }
 
 /* The next record of a waker's CPU: the kernel had chosen by then. */
-static void note_waker_record(struct wi_lookahead *la, const struct wi_event *ev)
+static inline __attribute__((always_inline)) void note_waker_record(struct wi_lookahead *la, const struct wi_event *ev)
 {
 	uint32_t number = la->await[ev->cpu];
 

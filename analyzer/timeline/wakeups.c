@@ -220,7 +220,7 @@ static bool maybe_delayed(const struct wi_timeline *tl, const struct open_wakeup
 	       prev->fair_since_ns <= o->blocked_ns_at_wake;
 }
 
-static enum wakeif_class classify(const struct wi_timeline *tl, const struct open_wakeup *o)
+TL_INLINE enum wakeif_class classify(const struct wi_timeline *tl, const struct open_wakeup *o)
 {
 	const struct wi_wakeup *w = &o->w;
 	bool moved = o->placement.by_migrate;
