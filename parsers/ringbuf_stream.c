@@ -378,8 +378,8 @@ OUT_OF_LINE static enum follow follow_special(struct wi_rb_streams *r, struct st
 }
 
 /* A loss in front of the record that starts at start: the record comes again. */
-RARE static bool lose_before(struct wi_rb_streams *r, struct stream *s, enum wi_lost_kind kind,
-				    const uint8_t *start, uint64_t start_ts)
+RARE static bool lose_before(struct wi_rb_streams *r, struct stream *s, enum wi_lost_kind kind, const uint8_t *start,
+			     uint64_t start_ts)
 {
 	lose(r, s, kind, start);
 	s->p = start;
