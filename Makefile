@@ -191,6 +191,12 @@ schema:
 	@$(MAKE) $(SUBMAKE) $(O)/tests/gen_archive
 	@$(O)/tests/gen_archive --schema > $(O)/schema.md && cp $(O)/schema.md doc/schema.md
 
+# samples/wake-affine.db from recordings of the corpus.
+.PHONY: sample-archive
+sample-archive:
+	@$(MAKE) $(SUBMAKE) programs
+	@bash tests/gen/sample_archive.sh $(O)/wakeif $${WAKEIF_SHARED:-../shared}/corpus/ab/61-nowake samples/wake-affine.db
+
 # How often intervals of 95 % hold the truth, on made-up data: the tables of doc/statistics.md.
 .PHONY: coverage-stats
 coverage-stats:
