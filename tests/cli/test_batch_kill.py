@@ -70,7 +70,10 @@ class Killed(archive.ArchiveCase):
         self.rows = set(archive.dump(self.whole))
 
     def start(self, argv):
-        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.dir, start_new_session=True)
+        env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}  # the search for leaks is a child as well, and not a worker
+        p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.dir, env=env, start_new_session=True)
+        self.addCleanup(p.kill)
+        return p
 
     def killed_after(self, argv, delay_s):
         """kill -9 of the parent alone; its children must follow. True: it was killed, not at its end before."""
