@@ -122,6 +122,7 @@ static inline struct wake *x_wake(struct wi_extract *x, uint32_t i)
 }
 
 void wi_extract_put(struct wi_extract *x, struct xtask *t, struct wi_op op); /* with the work done since the last op */
+void wi_extract_count_around(struct wi_extract *x, uint32_t cpu);	     /* all whose speed changes with cpu */
 void wi_extract_count(struct wi_extract *x, uint32_t cpu); /* work of the task that runs there, up to now */
 uint32_t wi_extract_speed(const struct wi_extract *x, uint32_t cpu, const struct xtask *t); /* in 1/1024 */
 
