@@ -17,6 +17,7 @@
 #include "analyzer/batch/talk.h"
 
 #define SYNC_NS 1000000000ull /* rows are on the disk after so long */
+#define HOLD_NS 30000000ull   /* they are committed, without waiting for the disk, after so long */
 #define EAGER_NS 200000000ull /* or, where each commit waits for it, committed after so long */
 #define WAIT_NS 200000000ull  /* at most, for workers: there is progress to tell */
 #define STEPS_AHEAD 64	      /* of the search, between two looks at the workers */
@@ -48,9 +49,9 @@ struct pool {
 	const struct slot *putting; /* what is being written, out of its slot; NULL: nothing */
 	bool searched;		    /* everything is found */
 	bool open;		    /* a transaction */
-	uint64_t opened_ns;
-	bool lazy;     /* commits do not wait for the disk */
-	bool floating; /* there are such since it was last waited for */
+	uint64_t due_ns;	    /* when it is to end */
+	bool lazy;		    /* commits do not wait for the disk */
+	bool floating;		    /* there are such since it was last waited for */
 	uint64_t synced_ns;
 };
 
@@ -69,17 +70,18 @@ static bool begin(struct pool *p, struct wi_err *err)
 	if (!wi_store_begin(p->store, err))
 		return false;
 	p->open = true;
-	p->opened_ns = wi_now_ns();
+	p->due_ns = wi_now_ns() + (p->lazy ? HOLD_NS : EAGER_NS);
 	return true;
 }
 
 /*
- * What has arrived is committed before anything is waited for: a kill -9 costs what is in work, no more. The disk is
- * waited for now and then only, which bounds what a power failure costs. Where each commit waits, they are fewer.
+ * What has arrived is committed at once, but for results that come so fast that each commit would write the same pages
+ * again: a kill -9 costs what is in work. The disk is waited for now and then only, which bounds what a power failure
+ * costs. Where each commit waits for it, they are fewer.
  */
 static bool commit(struct pool *p, bool now, struct wi_err *err)
 {
-	if (!p->open || (!now && !p->lazy && wi_now_ns() - p->opened_ns < EAGER_NS))
+	if (!p->open || (!now && wi_now_ns() < p->due_ns))
 		return true;
 	p->open = false;
 	p->floating = true;
@@ -634,6 +636,8 @@ static void wait_for_workers(struct pool *p, bool at_once)
 		if (fd[0] < 0) /* it hung up: its end comes now, and no descriptor tells */
 			until = now + 1000000;
 	}
+	if (p->open && p->due_ns < until)
+		until = p->due_ns;
 	if (!at_once && until > now)
 		ts.tv_nsec = (long)(until - now);
 	ppoll(p->poll, nr, &ts, p->events->wait_mask);
