@@ -18,6 +18,7 @@
 #include "analyzer/stats/special.h"
 
 #define MAX_N 100
+#define MAX_RESAMPLES 100000
 
 struct law {
 	const char *name;
@@ -52,7 +53,7 @@ static const struct law laws[] = {
 	{ "exponential", exponential, 1 },
 };
 
-enum method { BOOTSTRAP, RATIO, BCA, WELCH, NR_METHODS };
+enum method { BOOTSTRAP, RATIO, EQUAL_TAILED, SYMMETRIC, BCA, WELCH, NR_METHODS };
 
 struct tally {
 	unsigned hit[NR_METHODS], known[NR_METHODS];
@@ -86,7 +87,7 @@ static double acceleration(const struct wi_sample s[2], const struct wi_describe
 
 static struct wi_interval bca(const struct wi_sample s[2], const struct wi_resamples r[2])
 {
-	static double d[WI_RESAMPLES_MAX / 100];
+	static double d[MAX_RESAMPLES];
 	double a = acceleration(s, (struct wi_describe[]){ r[0].of, r[1].of }), below = 0;
 	struct wi_interval in = { NAN, NAN, WI_INTERVAL_KNOWN };
 
@@ -102,6 +103,30 @@ static struct wi_interval bca(const struct wi_sample s[2], const struct wi_resam
 		*(side ? &in.high : &in.low) = estimate + v;
 	}
 	return in;
+}
+
+/* The two textbook choices of critical values of t*, between which the method's lie. */
+static void textbook(const struct wi_resamples r[2], struct wi_interval *equal_tailed, struct wi_interval *symmetric)
+{
+	static double t[MAX_RESAMPLES];
+	double unit[2] = { r[0].unit * r[0].unit, r[1].unit * r[1].unit }, d = r[1].of.mean - r[0].of.mean, se = 0;
+	uint32_t nr = r[0].nr;
+	size_t tail = wi_tail_rank(nr, 0.025);
+
+	for (int g = 0; g < 2; g++)
+		se += r[g].of.stddev * r[g].of.stddev / (double)r[g].of.n;
+	se = sqrt(se);
+	for (uint32_t i = 0; i < nr; i++) {
+		double se2 = r[0].se2[i] * unit[0] + r[1].se2[i] * unit[1];
+		double difference = r[1].mean[i] * r[1].unit - r[0].mean[i] * r[0].unit;
+		t[i] = se2 > 0 ? difference / sqrt(se2) : difference > 0 ? INFINITY : difference < 0 ? -INFINITY : 0;
+	}
+	double low = wi_kth(t, nr, tail), high = wi_kth(t, nr, nr - 1 - tail);
+	for (uint32_t i = 0; i < nr; i++)
+		t[i] = fabs(t[i]);
+	double both = wi_kth(t, nr, nr - 1 - wi_tail_rank(nr, 0.05));
+	*equal_tailed = (struct wi_interval){ d - high * se, d - low * se, WI_INTERVAL_KNOWN };
+	*symmetric = (struct wi_interval){ d - both * se, d + both * se, WI_INTERVAL_KNOWN };
 }
 
 static struct wi_interval welch(const struct wi_describe *a, const struct wi_describe *b)
@@ -132,8 +157,11 @@ static void trial(struct wi_random *r, const struct law *law, size_t na, size_t 
 		goto fail;
 	count(t, BOOTSTRAP, boot.diff_in, truth);
 	count(t, RATIO, boot.ratio_in, scale - 1);
-	if (re[0].nr && re[1].nr)
-		count(t, BCA, bca(s, re), truth);
+	struct wi_interval equal_tailed, symmetric;
+	textbook(re, &equal_tailed, &symmetric);
+	count(t, EQUAL_TAILED, equal_tailed, truth);
+	count(t, SYMMETRIC, symmetric, truth);
+	count(t, BCA, bca(s, re), truth);
 	count(t, WELCH, welch(&re[0].of, &re[1].of), truth);
 	wi_resamples_fini(&re[0]);
 	wi_resamples_fini(&re[1]);
@@ -253,8 +281,13 @@ int main(int argc, char **argv)
 	uint32_t nr = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 2000;
 	static const double scales[] = { 1, 1.5 };
 
-	printf("| data | n | scale | difference | ratio | BCa | Welch t | width / Welch's | unknown: difference, ratio "
-	       "|\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
+	if (!trials || nr > MAX_RESAMPLES) {
+		fprintf(stderr, "coverage: 1 trial or more, %d resamples or fewer\n", MAX_RESAMPLES);
+		return 2;
+	}
+	printf("| data | n | scale | difference | ratio | equal-tailed | symmetric | BCa | Welch t | width / Welch's | "
+	       "unknown: difference, ratio "
+	       "|\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
 	for (size_t k = 0; k < sizeof(sizes) / sizeof(*sizes); k++)
 		for (size_t i = 0; i < sizeof(laws) / sizeof(*laws); i++)
 			for (size_t j = 0; j < 2; j++) {
