@@ -242,7 +242,7 @@ void s_push_running(struct sim *s, uint32_t from, uint32_t to)
 	s_sink_migrate(s, t, from, to);
 	s_tell_task(s, t, WAKEIF_TASK_MOVED, 0, to, from);
 	t->kind = WI_WAKE_REMOTE;
-	t->noise = (struct wi_wake_noise){ WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, 0, 0 };
+	t->noise = s_no_noise;
 	if (s_queue_on(s, s_number(s, t), to, false, false))
 		s_check_preempt(s, s_number(s, t));
 	s->result->active_moves++;

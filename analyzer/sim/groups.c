@@ -171,10 +171,9 @@ static uint64_t imbalance(const struct wakeif_domain *sd, const struct group *lo
 	return (out < in ? out : in) / 1024;
 }
 
-static bool balanced(const struct sim *s, const struct wakeif_domain *sd, const struct group *local,
-		     const struct group *best, uint64_t average, bool spread, bool idle)
+static bool balanced(const struct wakeif_domain *sd, const struct group *local, const struct group *best,
+		     uint64_t average, bool spread, bool idle)
 {
-	(void)s;
 	if (local->type > best->type)
 		return true;
 	if (local->type == OVERLOADED && (local->avg_load >= best->avg_load || local->avg_load >= average ||
@@ -241,7 +240,7 @@ uint32_t s_find_busiest(struct sim *s, uint32_t cpu, uint32_t level, bool idle, 
 		return NONE;
 	uint64_t average = load * 1024 / capacity;
 
-	if (balanced(s, sd, &local, &best, average, spread, idle))
+	if (balanced(sd, &local, &best, average, spread, idle))
 		return NONE;
 	*amount = imbalance(sd, &local, &best, average, spread, idle, kind);
 	return *amount ? busiest_cpu(s, &best, *kind, *amount) : NONE;

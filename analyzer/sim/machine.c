@@ -113,15 +113,17 @@ static void begin_masks(struct sim *s)
 
 /* ---- begin: tasks ---- */
 
+/* Where it was; else beside that, from the core's first thread on where siblings are neighbours; else anywhere. */
 static uint32_t start_cpu(const struct sim *s, const struct sim_task *t)
 {
-	uint32_t c = t->about->cpu;
+	uint32_t was = t->about->cpu, words = s->topo->nr_words, near;
 
-	if (c < s->topo->nr_cpus && s->cpu[c].online && wi_mask_test(t->allowed, c))
-		return c;
-	return wi_mask_next(t->allowed, s->topo->nr_words, c < s->topo->nr_cpus ? c & ~1u : 0) != UINT32_MAX
-		       ? wi_mask_next(t->allowed, s->topo->nr_words, c < s->topo->nr_cpus ? c & ~1u : 0)
-		       : wi_mask_next(t->allowed, s->topo->nr_words, 0);
+	if (was >= s->topo->nr_cpus)
+		return wi_mask_next(t->allowed, words, 0);
+	if (s->cpu[was].online && wi_mask_test(t->allowed, was))
+		return was;
+	near = wi_mask_next(t->allowed, words, was & ~1u);
+	return near != UINT32_MAX ? near : wi_mask_next(t->allowed, words, 0);
 }
 
 static void begin_task(struct sim *s, uint32_t i)
@@ -308,10 +310,8 @@ static void dispatch(struct sim *s, const struct sim_event *ev)
 		s_timer_expires(s, ev->id);
 		break;
 	case EV_BIRTH: {
-		static const struct wi_wake_noise unknown = { WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, 0,
-							      0 };
 
-		s_fork(s, NONE, ev->id, &unknown);
+		s_fork(s, NONE, ev->id, &s_no_noise);
 		break;
 	}
 	case EV_TICK:

@@ -29,6 +29,9 @@
 #define NONE UINT32_MAX
 #define WORK 1024u /* units of work in a ns */
 
+/* Of a wakeup that the recording does not have. */
+static const struct wi_wake_noise s_no_noise = { WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, 0, 0 };
+
 enum sim_state {
 	S_UNBORN,
 	S_BLOCKED, /* by a BLOCK, a TAKE or a SLEEP: wait_kind tells */

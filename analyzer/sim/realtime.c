@@ -99,7 +99,7 @@ static void move(struct sim *s, struct sim_task *t, uint32_t to)
 	wi_tally_wait(s->tally, s->now_ns, to, 1);
 	s_view_cpu(s, to);
 	t->kind = WI_WAKE_REMOTE;
-	t->noise = (struct wi_wake_noise){ WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, 0, 0 };
+	t->noise = s_no_noise;
 	s->result->balance_moves++;
 }
 

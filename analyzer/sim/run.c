@@ -501,7 +501,7 @@ static void move_running(struct sim *s, struct sim_task *t)
 	s_tell_task(s, t, WAKEIF_TASK_MOVED, 0, to, from);
 	t->cpu = to;
 	t->kind = WI_WAKE_REMOTE;
-	t->noise = (struct wi_wake_noise){ WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, 0, 0 };
+	t->noise = s_no_noise;
 	if (s_queue_on(s, s_number(s, t), to, false, false))
 		s_check_preempt(s, s_number(s, t));
 }

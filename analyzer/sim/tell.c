@@ -41,9 +41,8 @@ void s_tell_cpu(struct sim *s, uint32_t cpu, enum wakeif_event_type type)
 
 /* ---- the sink; names are numbers of tasks from 1 on: 0 is no name ---- */
 
-static uint32_t name(const struct sim *s, uint32_t task)
+static uint32_t name(uint32_t task)
 {
-	(void)s;
 	return task == NONE ? WI_NAME_NONE : task + 1;
 }
 
@@ -78,7 +77,7 @@ static void wakeup_event(struct sim *s, const struct sim_task *t, enum wi_event_
 	struct wi_event ev = event(s, type, cpu, s->cpu[cpu].on_record, context);
 
 	ev.wk.pid = t->about->pid;
-	ev.wk.comm = name(s, s_number(s, t));
+	ev.wk.comm = name(s_number(s, t));
 	ev.wk.target_cpu = (int32_t)target;
 	ev.wk.prio = t->e.prio;
 	ev.wk.success = 1;
@@ -110,7 +109,7 @@ void s_sink_migrate(struct sim *s, const struct sim_task *t, uint32_t from, uint
 				   t->state == S_WAKING ? (enum wakeif_context)t->context : WAKEIF_CTX_TASK);
 
 	ev.mig.pid = t->about->pid;
-	ev.mig.comm = name(s, s_number(s, t));
+	ev.mig.comm = name(s_number(s, t));
 	ev.mig.orig_cpu = (int32_t)from;
 	ev.mig.dest_cpu = (int32_t)to;
 	ev.mig.prio = t->e.prio;
@@ -124,9 +123,9 @@ void s_sink_fork(struct sim *s, const struct sim_task *parent, const struct sim_
 	struct wi_event ev = event(s, WI_EV_SCHED_PROCESS_FORK, parent->cpu, s_number(s, parent), WAKEIF_CTX_TASK);
 
 	ev.fork.parent_pid = parent->about->pid;
-	ev.fork.parent_comm = name(s, s_number(s, parent));
+	ev.fork.parent_comm = name(s_number(s, parent));
 	ev.fork.child_pid = child->about->pid;
-	ev.fork.child_comm = name(s, s_number(s, child));
+	ev.fork.child_comm = name(s_number(s, child));
 	send(s, &ev);
 }
 
@@ -139,8 +138,8 @@ void s_sink_switch(struct sim *s, uint32_t cpu, uint32_t prev, uint32_t next, ch
 	s->cpu[cpu].on_record = next;
 	ev.sw.prev_pid = pid(s, prev);
 	ev.sw.next_pid = pid(s, next);
-	ev.sw.prev_comm = name(s, prev);
-	ev.sw.next_comm = name(s, next);
+	ev.sw.prev_comm = name(prev);
+	ev.sw.next_comm = name(next);
 	ev.sw.prev_prio = prev == NONE ? 120 : s->task[prev].e.prio;
 	ev.sw.next_prio = next == NONE ? 120 : s->task[next].e.prio;
 	ev.sw.prev_state = prev == NONE ? 'R' : prev_state;

@@ -35,10 +35,8 @@ void s_timer(struct sim *s, uint32_t task)
 		s_wake(s, task, NONE, cpu, e->context == WAKEIF_CTX_SOFTIRQ ? WAKEIF_CTX_SOFTIRQ : WAKEIF_CTX_HARDIRQ,
 		       &e->wake);
 	} else { /* it was on its way when the window began */
-		static const struct wi_wake_noise unknown = { WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, 0,
-							      0 };
 
-		s_wake(s, task, NONE, cpu, WAKEIF_CTX_HARDIRQ, &unknown);
+		s_wake(s, task, NONE, cpu, WAKEIF_CTX_HARDIRQ, &s_no_noise);
 	}
 }
 
@@ -200,7 +198,7 @@ void s_wake_oncpu(struct sim *s, uint32_t task)
 
 	t->requeues = false;
 	t->state = S_PENDING;
-	t->noise = (struct wi_wake_noise){ WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, WI_NOISE_UNKNOWN, 0, 0 };
+	t->noise = s_no_noise;
 	t->waker = NONE;
 	t->waker_cpu = t->cpu;
 	t->context = WAKEIF_CTX_HARDIRQ;
