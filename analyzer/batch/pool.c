@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "analyzer/batch/talk.h"
+#include "analyzer/batch/pool.h"
 
 #define SYNC_NS 1000000000ull /* rows are on the disk after so long */
 #define HOLD_NS 30000000ull   /* they are committed, without waiting for the disk, after so long */
@@ -22,48 +22,9 @@
 #define WAIT_NS 200000000ull  /* at most, for workers: there is progress to tell */
 #define STEPS_AHEAD 64	      /* of the search, between two looks at the workers */
 
-enum state { FREE, HASHING, WAITING, WORKING };
-
-struct slot {
-	enum state state;
-	struct wi_found found;
-	struct wi_task task;
-	struct wi_worker worker;
-	uint8_t sha256[WI_SHA256_BYTES];
-	uint64_t bytes;
-	char *analysis;
-	struct wi_tag_set tags;
-	size_t heard; /* bytes of worker.in that are understood */
-	bool last_word;
-};
-
-struct pool {
-	struct wi_store *store;
-	struct wi_discover *d;
-	const struct wi_batch_opts *opts;
-	const struct wi_batch_ops *ops;
-	const struct wi_batch_events *events;
-	struct wi_batch_count *count;
-	struct slot *slot;
-	struct pollfd *poll;
-	const struct slot *putting; /* what is being written, out of its slot; NULL: nothing */
-	bool searched;		    /* everything is found */
-	bool open;		    /* a transaction */
-	uint64_t due_ns;	    /* when it is to end */
-	bool lazy;		    /* commits do not wait for the disk */
-	bool floating;		    /* there are such since it was last waited for */
-	uint64_t synced_ns;
-};
-
-static void note(struct pool *p, const char *text)
-{
-	if (p->events->note)
-		p->events->note(p->events->ctx, text);
-}
-
 /* ---- database ---- */
 
-static bool begin(struct pool *p, struct wi_err *err)
+bool wi_pool_begin(struct pool *p, struct wi_err *err)
 {
 	if (p->open)
 		return true;
@@ -121,13 +82,12 @@ static bool cache_hash(struct pool *p, const struct slot *s, struct wi_err *err)
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (s->found.folder || (int64_t)now.tv_sec * 1000000000 - s->found.ctime_ns < SETTLED_NS)
 		return true;
-	return begin(p, err) && wi_store_cache_hash(p->store, &id, s->sha256, err);
+	return wi_pool_begin(p, err) && wi_store_cache_hash(p->store, &id, s->sha256, err);
 }
 
 /* ---- slots ---- */
 
-static void tell_trace(struct pool *p, const struct slot *s, enum wi_run_status status, const char *what,
-		       const char *why)
+void wi_pool_tell(struct pool *p, const struct slot *s, enum wi_run_status status, const char *what, const char *why)
 {
 	p->count->done++;
 	p->count->done_bytes += s->found.size_bytes;
@@ -174,127 +134,7 @@ static bool start(struct pool *p, struct slot *s, bool hash, struct wi_err *err)
 	return ok;
 }
 
-/* The tags that the path gives: what cannot be used is told, and costs no more than that. */
-static bool find_tags(struct pool *p, struct slot *s, struct wi_err *err)
-{
-	struct wi_err why = { 0 };
-	bool matched = !p->opts->nr_patterns, ok = true;
-	char *file;
-
-	for (size_t i = 0; ok && i < p->opts->nr_patterns; i++) {
-		bool one;
-
-		ok = wi_tag_pattern_match(p->opts->pattern[i], s->found.path + s->found.below, &s->tags, &one, &why);
-		matched |= one;
-	}
-	p->count->untagged += !matched;
-	file = p->ops->tag_file(p->ops->ctx, s->found.path);
-	if (file && ok)
-		ok = wi_tag_set_of_json(file, &s->tags, &why);
-	free(file);
-	if (ok)
-		return true;
-	if (why.code == WI_EIO && !strcmp(why.msg, "out of memory"))
-		return wi_err_nomem(err);
-	p->count->bad_sides++;
-	note(p, why.msg);
-	return true;
-}
-
-static bool put_path(struct pool *p, struct slot *s, struct wi_err *err)
-{
-	bool changed;
-
-	return begin(p, err) &&
-	       wi_store_put_path(p->store, s->sha256, s->bytes, s->found.path, s->tags.tag, s->tags.nr, &changed, err);
-}
-
-/* ---- what to do with a content ---- */
-
-static bool in_work(const struct pool *p, const struct slot *s)
-{
-	if (p->putting && !memcmp(p->putting->sha256, s->sha256, WI_SHA256_BYTES))
-		return true;
-	for (size_t i = 0; i < p->opts->jobs; i++)
-		if (&p->slot[i] != s && p->slot[i].state == WORKING &&
-		    !memcmp(p->slot[i].sha256, s->sha256, WI_SHA256_BYTES))
-			return true;
-	return false;
-}
-
-static bool is_good(const struct pool *p, const struct wi_store_known *k)
-{
-	if (!k->found || strcmp(k->version, p->opts->version) != 0)
-		return false;
-	switch (k->status) {
-	case WI_RUN_FAILED:
-		return false;
-	case WI_RUN_TIMEOUT:
-	case WI_RUN_MEMORY:
-	case WI_RUN_CRASHED:
-		return !p->opts->retry;
-	default:
-		return true;
-	}
-}
-
-static void count_known(struct pool *p, const struct slot *s, const struct wi_store_known *k)
-{
-	p->count->known++;
-	p->count->kept_failures +=
-		k->status == WI_RUN_TIMEOUT || k->status == WI_RUN_MEMORY || k->status == WI_RUN_CRASHED;
-	tell_trace(p, s, WI_NR_RUN_STATUSES, "already in", "");
-}
-
-enum verdict { ANALYSE, LATER, DONE };
-
-/* The hash is known. false: the database failed. */
-static bool decide(struct pool *p, struct slot *s, enum verdict *v, struct wi_err *err)
-{
-	struct wi_store_known known = { .found = false };
-	bool met, same;
-
-	*v = LATER;
-	if (in_work(p, s))
-		return true;
-	if (!wi_discover_meet(p->d, s->sha256, s->analysis, &met, &same, err) ||
-	    !wi_store_find(p->store, s->sha256, s->bytes, s->analysis, &known, err))
-		return false;
-	*v = DONE;
-	if (met && !same) {
-		p->count->copies++;
-		p->count->other_sides++;
-		tell_trace(p, s, WI_NR_RUN_STATUSES, "a copy", "of a trace that has other files beside it");
-		return put_path(p, s, err);
-	}
-	if (met && known.found) {
-		p->count->copies++;
-		tell_trace(p, s, WI_NR_RUN_STATUSES, "a copy", "");
-		return put_path(p, s, err);
-	}
-	if (is_good(p, &known)) {
-		count_known(p, s, &known);
-		return put_path(p, s, err);
-	}
-	*v = ANALYSE;
-	return true;
-}
-
-/* What the row of this trace will be called. false: *ok tells whether the pool can go on. */
-static bool describe(struct pool *p, struct slot *s, bool *ok, struct wi_err *err)
-{
-	struct wi_err why = { 0 };
-
-	*ok = find_tags(p, s, err);
-	if (!*ok)
-		return false;
-	s->analysis = p->ops->describe(p->ops->ctx, s->found.path, &why);
-	if (s->analysis)
-		return true;
-	p->count->no_row++;
-	tell_trace(p, s, WI_NR_RUN_STATUSES, "unreadable", why.msg);
-	return false;
-}
+/* ---- what workers say ---- */
 
 static bool hash_heard(struct pool *p, struct slot *s, const uint8_t *bytes, size_t nr, struct wi_err *err)
 {
@@ -308,11 +148,11 @@ static bool hash_heard(struct pool *p, struct slot *s, const uint8_t *bytes, siz
 	memcpy(s->sha256, bytes + 8, WI_SHA256_BYTES);
 	if (!cache_hash(p, s, err))
 		return false;
-	if (!describe(p, s, &ok, err)) {
+	if (!wi_pool_describe(p, s, &ok, err)) {
 		clear(s);
 		return ok;
 	}
-	if (!decide(p, s, &v, err))
+	if (!wi_pool_decide(p, s, &v, err))
 		return false;
 	if (v == DONE) {
 		clear(s);
@@ -334,7 +174,7 @@ static bool wake_waiting(struct pool *p, struct wi_err *err)
 
 		if (s->state != WAITING)
 			continue;
-		if (!decide(p, s, &v, err))
+		if (!wi_pool_decide(p, s, &v, err))
 			return false;
 		if (v == DONE) {
 			clear(s);
@@ -348,52 +188,7 @@ static bool wake_waiting(struct pool *p, struct wi_err *err)
 	return true;
 }
 
-/* ---- what comes of it ---- */
-
-static bool put(struct pool *p, struct slot *s, struct wi_bundle *b, struct wi_err *err)
-{
-	enum wi_run_status status = b->status;
-	const char *reason = b->reason;
-	bool ok = wi_bundle_identify(b, s->sha256, s->bytes, NULL, p->opts->version, s->analysis, err) &&
-		  begin(p, err) && wi_store_put(p->store, b, WI_PUT_REPLACE, err) && put_path(p, s, err);
-
-	if (!ok)
-		return false;
-	p->count->status[status]++;
-	tell_trace(p, s, status, wi_run_status_name(status), reason);
-	return true;
-}
-
-/* What a worker printed belongs to what went wrong. */
-static bool add_printed(const struct slot *s, struct wi_bundle *b, struct wi_err *err)
-{
-	char *reason = b->reason ? strdup(b->reason) : NULL;
-	bool ok = wi_bundle_outcome(b, b->status, reason, b->signal, b->exit_status, s->worker.tail, s->worker.nr_tail,
-				    err);
-
-	free(reason);
-	return ok;
-}
-
-static bool put_heard(struct pool *p, struct slot *s, const uint8_t *bytes, size_t nr, struct wi_err *err)
-{
-	struct wi_err why = { 0 };
-	struct wi_bundle b = { .nr_tags = 0 };
-	bool ok = wi_bundle_init(&b, err);
-
-	if (ok && !wi_bundle_decode(&b, bytes, nr, &why)) {
-		wi_bundle_fini(&b);
-		ok = wi_bundle_init(&b, err) && wi_bundle_outcome(&b, WI_RUN_FAILED, why.msg, 0, 0, NULL, 0, err);
-	}
-	if (ok && b.status != WI_RUN_OK && s->worker.nr_tail)
-		ok = add_printed(s, &b, err);
-	ok = ok && put(p, s, &b, err);
-	wi_bundle_fini(&b);
-	return ok;
-}
-
 static bool fill(struct pool *p, bool *none, struct wi_err *err);
-static bool wake_waiting(struct pool *p, struct wi_err *err);
 
 /* Its slot has the next trace in work while its results are written. */
 static bool finish(struct pool *p, struct slot *s, const uint8_t *bytes, size_t nr, struct wi_err *err)
@@ -403,25 +198,10 @@ static bool finish(struct pool *p, struct slot *s, const uint8_t *bytes, size_t 
 
 	empty(s);
 	p->putting = &done;
-	ok = fill(p, &none, err) && put_heard(p, &done, bytes, nr, err);
+	ok = fill(p, &none, err) && wi_pool_put_heard(p, &done, bytes, nr, err);
 	p->putting = NULL;
 	clear(&done); /* it has nothing more to say: its process is ended, not waited for */
 	return ok && wake_waiting(p, err);
-}
-
-static bool text_heard(struct pool *p, struct slot *s, enum wi_said said, const uint8_t *bytes, size_t nr,
-		       struct wi_err *err)
-{
-	char *text = strndup((const char *)bytes, nr);
-	bool no_trace = said == WI_SAID_NO_TRACE;
-
-	if (!text)
-		return wi_err_nomem(err);
-	*(no_trace ? &p->count->no_trace : &p->count->no_row) += 1;
-	s->last_word = true;
-	tell_trace(p, s, WI_NR_RUN_STATUSES, no_trace ? "no trace" : "unreadable", text);
-	free(text);
-	return true;
 }
 
 /* Whole messages, in their order. The slot may be free afterwards, or have another trace. */
@@ -438,64 +218,8 @@ static bool understand(struct pool *p, struct slot *s, struct wi_err *err)
 		else if (said == WI_SAID_BUNDLE && s->state == WORKING)
 			ok = finish(p, s, bytes, nr, err);
 		else if (said == WI_SAID_NO_TRACE || said == WI_SAID_NO_ROW)
-			ok = text_heard(p, s, said, bytes, nr, err);
+			ok = wi_pool_text_heard(p, s, said, bytes, nr, err);
 	}
-	return ok;
-}
-
-/* Signals that a process brings upon itself. Others come from outside, and say nothing of the trace. */
-static bool is_fault(int sig)
-{
-	return sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE || sig == SIGABRT || sig == SIGTRAP ||
-	       sig == SIGSYS;
-}
-
-struct end {
-	enum wi_run_status status;
-	int signal, exit_status;
-	char why[200];
-};
-
-static struct end judge_end(const struct pool *p, const struct slot *s, int status)
-{
-	struct end e = { .status = WI_RUN_FAILED };
-
-	e.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	e.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-	if (s->worker.late || e.signal == SIGXCPU) {
-		e.status = WI_RUN_TIMEOUT;
-		snprintf(e.why, sizeof(e.why), "not done after %u s (--timeout)", p->opts->limits.timeout_s);
-	} else if (e.signal && is_fault(e.signal)) {
-		e.status = WI_RUN_CRASHED;
-		snprintf(e.why, sizeof(e.why), "its worker crashed: signal %d (%s)", e.signal, strsignal(e.signal));
-	} else if (s->worker.too_much) {
-		snprintf(e.why, sizeof(e.why), "its results are larger than %u bytes", WI_BUNDLE_MAX);
-	} else if (e.signal) {
-		snprintf(e.why, sizeof(e.why), "its worker was killed, by hand or for want of memory: signal %d (%s)",
-			 e.signal, strsignal(e.signal));
-	} else {
-		snprintf(e.why, sizeof(e.why), "its worker ended without a result: exit status %d", e.exit_status);
-	}
-	return e;
-}
-
-/* It ended without a last word. */
-static bool put_end(struct pool *p, struct slot *s, int status, struct wi_err *err)
-{
-	struct end e = judge_end(p, s, status);
-	struct wi_bundle b = { .nr_tags = 0 };
-	bool ok;
-
-	if (s->state == HASHING) { /* who it is was never known: there can be no row */
-		p->count->no_row++;
-		tell_trace(p, s, WI_NR_RUN_STATUSES, "unreadable", e.why);
-		return true;
-	}
-	ok = wi_bundle_init(&b, err) &&
-	     wi_bundle_outcome(&b, e.status, e.why, s->worker.late || s->worker.too_much ? 0 : e.signal, e.exit_status,
-			       s->worker.tail, s->worker.nr_tail, err) &&
-	     put(p, s, &b, err);
-	wi_bundle_fini(&b);
 	return ok;
 }
 
@@ -536,7 +260,7 @@ static bool attend(struct pool *p, struct slot *s, uint64_t now, struct wi_err *
 			return true;
 		if (!s->last_word && s->state == WAITING)
 			return start_again(p, s, err);
-		if (!s->last_word && !put_end(p, s, status, err))
+		if (!s->last_word && !wi_pool_put_end(p, s, status, err))
 			return false;
 		return through(p, s, err);
 	}
@@ -565,14 +289,14 @@ static bool take(struct pool *p, struct slot *s, bool *got, struct wi_err *err)
 	}
 	if (!cached)
 		return start(p, s, true, err);
-	if (in_work(p, s)) /* the worker waits in our place */
+	if (wi_pool_in_work(p, s)) /* the worker waits in our place */
 		return start(p, s, true, err);
 	s->bytes = s->found.size_bytes;
-	if (!describe(p, s, &ok, err)) {
+	if (!wi_pool_describe(p, s, &ok, err)) {
 		clear(s);
 		return ok;
 	}
-	if (!decide(p, s, &v, err))
+	if (!wi_pool_decide(p, s, &v, err))
 		return false;
 	if (v == ANALYSE)
 		return start(p, s, false, err);
