@@ -149,24 +149,20 @@ static bool ran_init(struct m_longest *s)
 {
 	if (s->ran)
 		return true;
-	s->ran = malloc(RAN_SLOTS * sizeof(*s->ran));
+	s->ran = calloc(RAN_SLOTS, sizeof(*s->ran)); /* touched only where it is used, as is ran_used */
 	s->ran_used = malloc(RAN_SLOTS * sizeof(*s->ran_used));
-	if (!s->ran || !s->ran_used)
-		return false;
-	for (uint32_t i = 0; i < RAN_SLOTS; i++)
-		s->ran[i].pid = -1;
-	return true;
+	return s->ran && s->ran_used;
 }
 
 /* Never full: it has twice the places that the stretches of one wait can take. */
 static void ran_add(struct m_longest *s, const struct m_stint *stint, uint64_t ns)
 {
-	uint32_t h = (uint32_t)stint->pid * 0x9e3779b1u >> 16 & (RAN_SLOTS - 1);
+	uint32_t h = (uint32_t)stint->pid * 0x9e3779b1u >> 16 & (RAN_SLOTS - 1), key = (uint32_t)stint->pid + 1;
 
-	while (s->ran[h].pid >= 0 && s->ran[h].pid != stint->pid)
+	while (s->ran[h].key && s->ran[h].key != key)
 		h = (h + 1) & (RAN_SLOTS - 1);
-	if (s->ran[h].pid < 0) {
-		s->ran[h] = (struct m_ran){ stint->pid, stint->comm, 0 };
+	if (!s->ran[h].key) {
+		s->ran[h] = (struct m_ran){ key, stint->comm, 0 };
 		s->ran_used[s->nr_ran++] = h;
 	}
 	s->ran[h].ns += ns;
@@ -240,16 +236,17 @@ static void add_queue(struct wi_metrics *m, struct wait *wait, uint32_t cpu, uin
 
 static bool ran_longer(const struct m_ran *a, const struct wi_behind *b)
 {
-	return a->ns != b->ns ? a->ns > b->ns : a->pid < b->pid;
+	return a->ns != b->ns ? a->ns > b->ns : (int32_t)(a->key - 1) < b->pid;
 }
 
 static void pick_behind(struct m_longest *s, struct wi_longest_row *row)
 {
 	for (uint32_t i = 0; i < s->nr_ran; i++) {
 		const struct m_ran ran = s->ran[s->ran_used[i]];
+		int32_t pid = (int32_t)(ran.key - 1);
 		int at = row->nr_behind;
 
-		s->ran[s->ran_used[i]].pid = -1; /* free for the next wait */
+		s->ran[s->ran_used[i]].key = 0; /* free for the next wait */
 		while (at > 0 && ran_longer(&ran, &row->behind[at - 1]))
 			at--;
 		if (at == WI_BEHIND)
@@ -258,8 +255,8 @@ static void pick_behind(struct m_longest *s, struct wi_longest_row *row)
 			row->nr_behind++;
 		for (int k = row->nr_behind - 1; k > at; k--)
 			row->behind[k] = row->behind[k - 1];
-		row->behind[at] = (struct wi_behind){ ran.pid, ran.comm, ran.ns };
-		s->nr_unnamed += ran.pid && ran.comm == WI_NAME_NONE;
+		row->behind[at] = (struct wi_behind){ pid, ran.comm, ran.ns };
+		s->nr_unnamed += pid && ran.comm == WI_NAME_NONE;
 	}
 	s->nr_ran = 0;
 }

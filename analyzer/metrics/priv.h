@@ -208,7 +208,7 @@ struct m_longest {
 	struct m_hops *hops;
 	uint32_t nr_hops, cap_hops, free_hops; /* free_hops: index + 1 */
 	struct m_ran {
-		int32_t pid; /* -1 free */
+		uint32_t key; /* pid + 1; 0 free */
 		uint32_t comm;
 		uint64_t ns;
 	} * ran; /* scratch: a hash by pid, and which of its places are used */

@@ -18,7 +18,6 @@ struct entry {
 
 _Static_assert(WI_MAX_CPUS <= 65536 && sizeof(struct entry) <= 64, "a cache line");
 
-#define NO_ENTRY UINT32_MAX
 
 /* Open entries by pid: linear probing, at most half full; few entries are open at a time, so it stays in the cache. */
 struct open_slot {
@@ -37,7 +36,7 @@ struct wi_lookahead {
 	uint64_t open_filter;
 	uint16_t filter_count[64];
 	uint32_t nr_cpus;
-	uint32_t *await; /* by CPU: entry number that waits for the CPU's next record */
+	uint32_t *await; /* by CPU: number + 1 of the entry that waits for the CPU's next record; 0 none */
 	uint64_t tail_ns, gap_ns;
 	uint32_t records;
 	uint8_t seen[WI_NR_EVENT_TYPES]; /* 1: an event of this type came */
@@ -58,13 +57,11 @@ struct wi_lookahead *wi_lookahead_new(uint32_t nr_cpus, uint64_t gap_ns, bool ha
 	la->entry = malloc(la->entry_cap * sizeof(*la->entry));
 	la->open = calloc(la->open_cap, sizeof(*la->open));
 	la->nr_cpus = nr_cpus;
-	la->await = malloc((nr_cpus + 1) * sizeof(*la->await));
+	la->await = calloc(nr_cpus + 1, sizeof(*la->await));
 	if (!la->ev || !la->entry || !la->open || !la->await) {
 		wi_lookahead_free(la);
 		return NULL;
 	}
-	for (uint32_t c = 0; c <= nr_cpus; c++)
-		la->await[c] = NO_ENTRY;
 	la->gap_ns = gap_ns;
 	la->has_waking = has_waking;
 	return la;
@@ -260,18 +257,18 @@ static inline __attribute__((always_inline)) bool push_waking(struct wi_lookahea
 		.pid = ev->wk.pid,
 	};
 	la->entry_count++;
-	la->await[ev->cpu] = number;
+	la->await[ev->cpu] = number + 1;
 	return open_insert(la, ev->wk.pid, number);
 }
 
 /* The next record of a waker's CPU: the kernel had chosen by then. */
 static inline __attribute__((always_inline)) void note_waker_record(struct wi_lookahead *la, const struct wi_event *ev)
 {
-	uint32_t number = la->await[ev->cpu];
+	uint32_t number = la->await[ev->cpu] - 1;
 
 	if (ev->type == WI_EV_LOST || ev->type == WI_EV_MARKER)
 		return;
-	la->await[ev->cpu] = NO_ENTRY;
+	la->await[ev->cpu] = 0;
 	if (number - la->entry_head >= la->entry_count)
 		return; /* has left the queue: it was stalled */
 	struct entry *e = entry_at(la, number);
@@ -348,7 +345,7 @@ static inline enum taken take(struct wi_lookahead *la, const struct wi_event *ev
 {
 	if (ev->cpu >= la->nr_cpus)
 		return TAKEN_FOREIGN;
-	if (la->await[ev->cpu] != NO_ENTRY)
+	if (la->await[ev->cpu])
 		note_waker_record(la, ev);
 	la->seen[ev->type] = 1;
 	if (ev->type == WI_EV_SCHED_SWITCH) { /* the most frequent: branches are foretold better than one jump for all */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -38,21 +39,10 @@ struct head {
 	bool ok, has_cache_info, x86;
 };
 
-static bool put(int fd, const void *data, size_t size)
+/* In large pieces: the parent waits for each, and wakes up. */
+static bool put(FILE *to, const void *data, size_t size)
 {
-	const char *at = data;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		size -= (size_t)n;
-	}
-	return true;
+	return !size || fwrite(data, size, 1, to) == 1;
 }
 
 static int64_t now_ms(void)
@@ -110,7 +100,7 @@ static bool each_array(struct topo_raw *raw, bool (*move)(void *ctx, void *data,
 
 static bool send_array(void *ctx, void *data, size_t size)
 {
-	return put(*(int *)ctx, data, size);
+	return put(ctx, data, size);
 }
 
 static bool receive_array(void *ctx, void *data, size_t size)
@@ -156,7 +146,8 @@ static void child(int fd, const struct job *job)
 	h.kernel = raw.kernel;
 	h.has_cache_info = raw.has_cache_info;
 	h.x86 = raw.x86;
-	bool sent = put(fd, &h, sizeof(h)) && (!h.ok || each_array(&raw, send_array, &fd));
+	FILE *to = fdopen(fd, "w");
+	bool sent = to && put(to, &h, sizeof(h)) && (!h.ok || each_array(&raw, send_array, to)) && !fflush(to);
 	_exit(sent ? 0 : 1);
 }
 
