@@ -3,6 +3,7 @@
  * The tables of 2009: with sched_mc_power_savings a package idles while the other works, and the more so the fewer jobs
  * make has; with sched_smt_power_savings cores idle. Ordering only: the sizes were those of one machine.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,9 +101,21 @@ static void cores_idle(void **state)
 	assert_true(smt.end_ms > none.end_ms); /* that is what it costs */
 }
 
+/* A package is as full whether or not the threads of a core have neighbouring numbers. */
+static void any_numbering(void **state)
+{
+	struct idle near = make("pack:2 l3:1 core:2 pu:2", 4, 2, 0),
+		    apart = make("pack:2 l3:1 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", 4, 2, 0);
+
+	(void)state;
+	assert_true(fabs(near.package - apart.package) <
+		    0.15); /* it idles for half of the time if each thread counts as a core */
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(a_package_idles), cmocka_unit_test(cores_idle) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(a_package_idles), cmocka_unit_test(cores_idle),
+					    cmocka_unit_test(any_numbering) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
