@@ -16,7 +16,7 @@ import unittest
 from cli import Cli, Ftrace, NUMA, O, ROOT, SAMPLES, SCHBENCH, WAKEIF, stacked
 from test_hostile_models import CC, HEAD, STAY
 
-INSTRUMENTED = bool(os.environ.get("WAKEIF_INSTRUMENTED")) or "san" in O
+INSTRUMENTED = bool(os.environ.get("WAKEIF_INSTRUMENTED"))
 GEN = os.path.join(O, "tests", "gen_bench")
 # lscpu -p of four CPUs, with the core of each
 LSCPU = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n" + "".join("%d,%%d,0,0,,%d,%d,%d,0\n" % (c, c, c, c) for c in range(4))
