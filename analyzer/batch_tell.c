@@ -86,7 +86,7 @@ static uint64_t failures(const struct wi_batch_count *d)
 {
 	uint64_t n = d->no_row;
 
-	for (int i = WI_RUN_REFUSED; i < WI_NR_RUN_STATUSES; i++)
+	for (int i = WI_RUN_REFUSED + 1; i < WI_NR_RUN_STATUSES; i++)
 		n += d->status[i];
 	return n;
 }
@@ -104,10 +104,10 @@ void wi_batch_tell_progress(void *ctx, const struct wi_discover_count *found, co
 		return;
 	t->told_ns = now;
 	left(eta, sizeof(eta), t, now, found, done);
-	fprintf(stderr, "%s%" PRIu64 " of %" PRIu64 " traces, %s of %s, %" PRIu64 " failed%s%s",
+	fprintf(stderr, "%s%" PRIu64 " of %" PRIu64 " files, %s of %s, %" PRIu64 " refused, %" PRIu64 " failed%s%s",
 		t->terminal ? "\r" : "wakeif: ", done->done, found->nr[WI_FINDING_TRACE],
 		wi_fmt_bytes(a, sizeof(a), done->done_bytes), wi_fmt_bytes(of, sizeof(of), found->bytes),
-		failures(done), eta, t->terminal ? "\033[K" : "\n");
+		done->status[WI_RUN_REFUSED], failures(done), eta, t->terminal ? "\033[K" : "\n");
 	t->shown = t->terminal;
 }
 

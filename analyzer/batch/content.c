@@ -23,7 +23,7 @@ static bool find_tags(struct pool *p, struct slot *s, struct wi_err *err)
 		ok = wi_tag_pattern_match(p->opts->pattern[i], s->found.path + s->found.below, &s->tags, &one, &why);
 		matched |= one;
 	}
-	p->count->untagged += !matched;
+	s->untagged = !matched;
 	file = p->ops->tag_file(p->ops->ctx, s->found.path);
 	if (file && ok)
 		ok = wi_tag_set_of_json(file, &s->tags, &why);
@@ -41,6 +41,7 @@ bool wi_pool_put_path(struct pool *p, struct slot *s, struct wi_err *err)
 {
 	bool changed;
 
+	p->count->untagged += s->untagged; /* only now is it sure that this is a trace */
 	return wi_pool_begin(p, err) &&
 	       wi_store_put_path(p->store, s->sha256, s->bytes, s->found.path, s->tags.tag, s->tags.nr, &changed, err);
 }

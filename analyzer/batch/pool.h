@@ -24,6 +24,7 @@ struct slot {
 	struct wi_tag_set tags;
 	size_t heard; /* bytes of worker.in that are understood */
 	bool last_word;
+	bool untagged; /* there are patterns, and its path matches none */
 };
 
 struct pool {
