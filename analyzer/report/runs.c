@@ -112,8 +112,9 @@ static void add_run(struct wi_table *t, const struct wi_run *run, bool verbose)
 }
 
 static const struct wi_column columns[] = {
-	{ "status", true, false },  { "sha256", true, false }, { "kernel", true, true }, { "machine", true, true },
-	{ "window", false, false }, { "tags", true, true },    { "path", true, true },
+	{ "status", true, false },	{ "sha256", true, false },  { "kernel", true, true },
+	{ "machine", true, true },	{ "window", false, false }, { "tags", true, true },
+	{ "path", true, WI_CUT_START },
 };
 
 #define NR_COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -138,8 +139,10 @@ static void print_trouble(FILE *out, const struct wi_run *run, bool verbose)
 
 	wi_sha256_hex(run->sha256, hash);
 	hash[HASH_SHOWN] = '\0';
-	fprintf(out, "  %s %s: %s", hash, wi_run_status_name(run->status),
-		run->reason ? wi_fmt_name(text, sizeof(text), run->reason) : "no reason is known");
+	fprintf(out, "  %s %s: ", hash, wi_run_status_name(run->status));
+	if (!verbose && run->nr_paths)
+		fprintf(out, "%s: ", wi_fmt_name(text, sizeof(text), run->path[0]));
+	fprintf(out, "%s", run->reason ? wi_fmt_name(text, sizeof(text), run->reason) : "no reason is known");
 	if (run->signal)
 		fprintf(out, " (signal %" PRId32 ")", run->signal);
 	putc('\n', out);

@@ -148,8 +148,9 @@ static size_t prefix_len(const char *text, size_t len, size_t columns)
 	return i;
 }
 
-/* Cuts a name to width columns: "a very long name:1234" -> "a very l+:1234"; what follows the pid after a blank stays, too. */
-static bool cut_cell(char **cell, size_t width)
+/* Cuts a name to width columns: "a very long name:1234" -> "a very l+:1234"; what follows the pid after a blank stays,
+ * too. */
+static bool cut_end(char **cell, size_t width)
 {
 	const char *text = *cell, *tail = strrchr(text, ':');
 	char *cut, after = 0;
@@ -168,6 +169,31 @@ static bool cut_cell(char **cell, size_t width)
 	free(*cell);
 	*cell = cut;
 	return true;
+}
+
+/* "a/long/path/trace.dat" -> "+path/trace.dat" */
+static bool cut_start(char **cell, size_t width)
+{
+	const char *from = *cell;
+	char *cut;
+
+	if (wi_utf8_columns(from) <= width)
+		return true;
+	while (wi_utf8_columns(from) + 1 > width) {
+		uint32_t cp;
+
+		from += wi_utf8_next(from, strlen(from), &cp);
+	}
+	if (asprintf(&cut, "+%s", from) < 0)
+		return false;
+	free(*cell);
+	*cell = cut;
+	return true;
+}
+
+static bool cut_cell(char **cell, size_t width, enum wi_cut how)
+{
+	return how == WI_CUT_START ? cut_start(cell, width) : cut_end(cell, width);
 }
 
 /* Narrows the widest of the columns that may be cut until the row fits. */
@@ -189,7 +215,7 @@ static bool fit(struct wi_table *t, size_t *width, unsigned int indent)
 	}
 	for (size_t c = 0; c < t->nr_columns; c++)
 		for (size_t i = c; t->columns[c].shrink && i < t->nr_cells; i += t->nr_columns)
-			if (!cut_cell(&t->cell[i], width[c]))
+			if (!cut_cell(&t->cell[i], width[c], t->columns[c].shrink))
 				return false;
 	return true;
 }

@@ -13,11 +13,17 @@
 
 #define WI_TABLE_WIDTH 120
 
+/* What may be done to the cells of a column where the table would be wider than WI_TABLE_WIDTH; '+' marks the cut. */
+enum wi_cut {
+	WI_CUT_NOT = false,
+	WI_CUT_END = true, /* names: a pid behind ':' stays */
+	WI_CUT_START,	   /* paths: what tells them apart stands at the end */
+};
+
 struct wi_column {
 	const char *title;
-	bool left;   /* numbers stand right */
-	bool shrink; /* names: may be cut, marked '+', where the table would be wider than WI_TABLE_WIDTH; a pid behind
-			':' stays */
+	bool left; /* numbers stand right */
+	enum wi_cut shrink;
 };
 
 struct wi_table;

@@ -29,7 +29,8 @@ class Runs(ArchiveCli):
         head, trouble, table = text.split("\n\n")
         self.assertEqual(head, "%s: 6 runs: 2 ok, 1 damaged, 1 refused, 1 timeout, 1 crashed" % self.path("a.db"))
         self.assertEqual([line.split(": ", 1)[0].split()[1] for line in trouble.splitlines()[1:]], ["crashed", "timeout", "refused", "damaged"])
-        self.assertIn("crashed: segmentation fault (signal 11)", trouble)
+        self.assertIn("crashed: bad/crash.dat: segmentation fault (signal 11)", trouble)
+        self.assertIn("refused: bad/junk\\x1b: not a trace", trouble)
         self.assertEqual([line.split()[0] for line in table.splitlines()], ["status", "crashed", "timeout", "refused", "damaged", "ok", "ok"])
         self.assertEqual([line.split()[-1] for line in table.splitlines()[-2:]], ["ok/1.dat", "ok/2.dat"])
         self.assertIn("day=2026-01-01 day=2026-01-02 workload=hackbench", table)
@@ -38,6 +39,18 @@ class Runs(ArchiveCli):
         verbose = self.ok("runs", "-v", self.mixed("v.db"))
         self.assertNotIn("\033", verbose)
         self.assertIn("    | first\n    | \\x1b[2Jsecond\n", verbose)
+
+    def test_long_paths(self):
+        """Of a path that is too long the beginning is cut: the end tells traces apart."""
+        db = self.archive("long.db")
+        for load in ("first", "\u00e9t\u00e9"):
+            db.run({"wakeups.total": 1}, name="/srv/recordings/%s/of-the-load-%s/trace.dat" % ("of-machine" * 7, load), kernel="6.12.117+deb12-amd64",
+                   tags={"a": "tag of some length", "b": "another one"})
+        db.close()
+        lines = self.ok("runs", db.path).splitlines()[-2:]
+        for line, load in zip(lines, ("first", "\u00e9t\u00e9")):
+            self.assertRegex(line, r"  \+\S*load-%s/trace\.dat$" % load)
+            self.assertEqual(len(line), 120)
 
     def test_json(self):
         """Sorted by content, and a function of what is in: rows written in another order are the same document."""
