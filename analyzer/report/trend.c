@@ -6,11 +6,14 @@
 
 #include "analyzer/base/fmt.h"
 #include "analyzer/base/json.h"
+#include "analyzer/base/utf8.h"
 #include "analyzer/report/columns.h"
 #include "analyzer/report/table.h"
 #include "analyzer/stats/compare.h"
 
 #define BAR 24
+#define BAR_LEAST 8
+#define LABEL 14 /* columns of a value beside which the whole bar has room */
 
 /* ---- text ---- */
 
@@ -60,18 +63,31 @@ static void add_change(struct wi_table *t, const struct wi_trend_series *s, cons
 		wi_table_textf(t, "[%.2f%%, %.2f%%]", fmin(low, high) * 100 + 0.0, fmax(low, high) * 100 + 0.0);
 }
 
+/* Long values, kernels' releases say, are told apart by their ends: rather a short bar than a cut name. */
+static int bar_width(const struct wi_trend_series *s)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < s->nr; i++)
+		if (s->point[i].value && wi_utf8_columns(s->point[i].value) > longest)
+			longest = wi_utf8_columns(s->point[i].value);
+	if (longest <= LABEL)
+		return BAR;
+	return longest < LABEL + BAR - BAR_LEAST ? BAR + LABEL - (int)longest : BAR_LEAST;
+}
+
 /* Bars stand on 0, so that their lengths compare as the means do. */
-static void add_bar(struct wi_table *t, double mean, double most)
+static void add_bar(struct wi_table *t, double mean, double most, int width)
 {
 	static const char bar[] = "########################";
-	int n = most > 0 && mean > 0 ? (int)(mean / most * BAR + 0.5) : 0;
+	int n = most > 0 && mean > 0 ? (int)(mean / most * width + 0.5) : 0;
 
 	_Static_assert(sizeof(bar) == BAR + 1, "the longest bar");
 	wi_table_textf(t, "|%.*s", n, bar); /* the line at 0 */
 }
 
 static const struct wi_column columns[] = {
-	{ "", true, true },	   { "runs", false, false },	{ "n", false, false },
+	{ "", true, WI_CUT_NOT },  { "runs", false, false },	{ "n", false, false },
 	{ "mean", false, false },  { "stddev", false, false },	{ "min", false, false },
 	{ "max", false, false },   { "change ", false, false }, { "95 % interval", false, false },
 	{ "from 0", true, false },
@@ -82,7 +98,7 @@ static bool print_series(FILE *out, const struct wi_trend_report *r, const struc
 {
 	char metric[WI_FMT_NAME_LEN], by[WI_FMT_NAME_LEN];
 	struct wi_table *t = wi_table_new(columns, sizeof(columns) / sizeof(columns[0]));
-	int decimals = decimals_of(s);
+	int decimals = decimals_of(s), bar = bar_width(s);
 	double most = 0;
 
 	fprintf(out, "%s by %s, unit: %s; change: to the line before%s; *: its 95 %% interval excludes 0\n",
@@ -104,7 +120,7 @@ static bool print_series(FILE *out, const struct wi_trend_report *r, const struc
 		table_number(t, p->of.min, decimals);
 		table_number(t, p->of.max, decimals);
 		add_change(t, s, p);
-		add_bar(t, p->of.mean, most);
+		add_bar(t, p->of.mean, most, bar);
 	}
 	return wi_table_print(t, out, 0) || wi_err_nomem(err);
 }

@@ -571,6 +571,20 @@ class Diff(ArchiveCli):
         self.assertEqual([r["day"] for r in rows[:5]], ["2026-01-09", "2026-01-10", "2026-01-20", "2026-02-01", ""])
         self.assertIn("did you mean", self.refused(2, "trend", db.path, "--metric", "latency.wakeup.p99", "--by", "day"))
 
+    def test_trend_of_long_names(self):
+        """Values that differ at their ends are told whole, beside a shorter bar."""
+        db = self.archive()
+        kernels = ["6.12.117+deb12-%samd64" % flavour for flavour in ("", "cloud-", "rt-")]
+        for i, kernel in enumerate(kernels):
+            for v in (100000000, 100000002, 100000004):
+                db.run({P99: v * (i + 1)}, kernel=kernel)
+        db.close()
+        text = self.ok("trend", db.path, "--metric", P99, "--by", "kernel")
+        self.assertEqual([line.split()[0] for line in text.splitlines()[2:]], kernels)
+        bars = [line.count("#") for line in text.splitlines()[2:]]
+        self.assertGreater(bars[0], 0)
+        self.assertAlmostEqual(bars[0] / bars[2], 1 / 3, delta=0.1)
+
     def test_natural_order(self):
         db = self.archive()
         for kernel in ("6.12.1", "6.9", "6.10.0-rc2", "6.10.0-rc10", "5.15"):
