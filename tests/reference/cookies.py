@@ -8,7 +8,7 @@ UNKNOWN, UNTAGGED = "unknown", "untagged"  # cookies are (kind, name)
 CLASSES = ("idle", "single", "compatible", "incompatible", "corun_unknown", "unknown")
 SHARES = ("compatible", "incompatible", "alone", "unknown")
 KINDS = ("tagged", UNTAGGED, UNKNOWN)
-KERNEL = re.compile(r"(kworker|ksoftirqd|migration|cpuhp|rcub|rcuc|rcuog|rcuop|rcuos|watchdog|irq|irq_work|idle_inject)/|rcu_|kswapd|kcompactd|"
+KERNEL = re.compile(r"(kworker|ksoftirqd|ktimers|migration|cpuhp|rcub|rcuc|rcuog|rcuop|rcuos|watchdog|irq|irq_work|idle_inject)/|rcu_|kswapd|kcompactd|"
                     r"(kthreadd|khugepaged|ksmd|kauditd|khungtaskd|oom_reaper|kdevtmpfs)$")
 
 
