@@ -37,7 +37,7 @@ bool wi_pool_begin(struct pool *p, struct wi_err *err)
 
 /*
  * What has arrived is committed at once, but for results that come so fast that each commit would write the same pages
- * again: a kill -9 costs what is in work. The disk is waited for now and then only, which bounds what a power failure
+ * again: a kill -9 costs what is in work. The disk is waited for about once a second, which bounds what a power failure
  * costs. Where each commit waits for it, they are fewer.
  */
 static bool commit(struct pool *p, bool now, struct wi_err *err)

@@ -2,6 +2,7 @@
 /* Comparisons as JSON (doc/json.md, member .diff). */
 #include "analyzer/report/diff.h"
 #include "analyzer/report/quantiles.h"
+#include "analyzer/report/document.h"
 
 #define NOBODY ((size_t)-1)
 
@@ -141,13 +142,7 @@ bool wi_diff_json(FILE *out, const struct wi_diff_report *r, struct wi_err *err)
 	struct wi_json j;
 
 	(void)err;
-	wi_json_init(&j, out);
-	wi_json_object(&j, NULL);
-	wi_json_string(&j, "schema", "wakeif/1");
-	wi_json_object_flat(&j, "tool");
-	wi_json_string(&j, "name", "wakeif");
-	wi_json_string(&j, "version", r->version);
-	wi_json_end_object(&j);
+	wi_document_begin(&j, out, r->version);
 	wi_json_object(&j, "diff");
 	if (r->source)
 		wi_json_string(&j, "source", r->source);

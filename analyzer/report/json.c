@@ -4,6 +4,7 @@
 
 #include "analyzer/report/report.h"
 #include "analyzer/report/topology.h"
+#include "analyzer/report/document.h"
 
 static void write_input(struct wi_json *j, const struct wi_source_info *in)
 {
@@ -161,21 +162,6 @@ static void write_wakeups(struct wi_json *j, const struct wi_report *rep)
 	wi_json_end_object(j);
 }
 
-static void write_buckets(struct wi_json *j, const struct wi_hist *h)
-{
-	wi_json_array_flat(j, "histogram");
-	for (uint32_t i = 0; i < h->nr; i++) {
-		if (!h->bucket[i])
-			continue;
-		wi_json_array_flat(j, NULL);
-		wi_json_u64(j, NULL, wi_hist_lower_ns(i));
-		wi_json_u64(j, NULL, wi_hist_width_ns(i));
-		wi_json_u64(j, NULL, h->bucket[i]);
-		wi_json_end_array(j);
-	}
-	wi_json_end_array(j);
-}
-
 /* The members of a latency object L. */
 static void write_hist_members(struct wi_json *j, const struct wi_hist *h, bool buckets)
 {
@@ -190,7 +176,7 @@ static void write_hist_members(struct wi_json *j, const struct wi_hist *h, bool 
 		wi_json_u64(j, "p999_ns", wi_hist_quantile(h, 0.999));
 	}
 	if (buckets)
-		write_buckets(j, h);
+		wi_document_histogram(j, h);
 }
 
 void wi_report_json_latency(struct wi_json *j, const char *key, const struct wi_hist *h, bool buckets)

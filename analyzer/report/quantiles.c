@@ -9,6 +9,7 @@
 #include "analyzer/base/fmt.h"
 #include "analyzer/report/columns.h"
 #include "analyzer/report/markdown.h"
+#include "analyzer/report/document.h"
 
 static const char *fmt_ns(char *out, size_t size, const struct wi_diff_report *r, double ns)
 {
@@ -220,21 +221,6 @@ static void json_quantile(struct wi_json *j, const struct wi_quantile_group *of,
 	wi_json_end_object(j);
 }
 
-static void json_buckets(struct wi_json *j, const struct wi_hist *h)
-{
-	wi_json_array_flat(j, "histogram");
-	for (uint32_t i = 0; i < h->nr; i++) {
-		if (!h->bucket[i])
-			continue;
-		wi_json_array_flat(j, NULL);
-		wi_json_u64(j, NULL, wi_hist_lower_ns(i));
-		wi_json_u64(j, NULL, wi_hist_width_ns(i));
-		wi_json_u64(j, NULL, h->bucket[i]);
-		wi_json_end_array(j);
-	}
-	wi_json_end_array(j);
-}
-
 void wi_quantiles_json(struct wi_json *j, const struct wi_diff_report *r, const struct wi_diff_hist *h)
 {
 	const struct wi_quantile_table *q = h->table;
@@ -254,7 +240,7 @@ void wi_quantiles_json(struct wi_json *j, const struct wi_diff_report *r, const 
 		for (enum wi_quantile i = 0; i < WI_NR_QUANTILES; i++)
 			json_quantile(j, of, i, g == q->baseline);
 		wi_json_end_object(j);
-		json_buckets(j, &of->all);
+		wi_document_histogram(j, &of->all);
 		wi_json_end_object(j);
 	}
 	wi_json_end_array(j);

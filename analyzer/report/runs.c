@@ -8,6 +8,7 @@
 #include "analyzer/base/fmt.h"
 #include "analyzer/base/json.h"
 #include "analyzer/report/table.h"
+#include "analyzer/report/document.h"
 
 #define HASH_SHOWN 12 /* digits that tell apart what an archive holds; -v shows all */
 
@@ -259,13 +260,7 @@ bool wi_runs_json(FILE *out, const struct wi_runs_report *r, struct wi_err *err)
 	struct wi_json j;
 
 	(void)err;
-	wi_json_init(&j, out);
-	wi_json_object(&j, NULL);
-	wi_json_string(&j, "schema", "wakeif/1");
-	wi_json_object_flat(&j, "tool");
-	wi_json_string(&j, "name", "wakeif");
-	wi_json_string(&j, "version", r->version);
-	wi_json_end_object(&j);
+	wi_document_begin(&j, out, r->version);
 	wi_json_array(&j, "runs");
 	for (size_t i = 0; i < r->runs->nr; i++)
 		json_run(&j, &r->runs->run[i]);

@@ -10,6 +10,7 @@
 #include "analyzer/report/columns.h"
 #include "analyzer/report/table.h"
 #include "analyzer/stats/compare.h"
+#include "analyzer/report/document.h"
 
 #define BAR 24
 #define BAR_LEAST 8
@@ -175,13 +176,7 @@ bool wi_trend_json(FILE *out, const struct wi_trend_report *r, struct wi_err *er
 	struct wi_json j;
 
 	(void)err;
-	wi_json_init(&j, out);
-	wi_json_object(&j, NULL);
-	wi_json_string(&j, "schema", "wakeif/1");
-	wi_json_object_flat(&j, "tool");
-	wi_json_string(&j, "name", "wakeif");
-	wi_json_string(&j, "version", r->version);
-	wi_json_end_object(&j);
+	wi_document_begin(&j, out, r->version);
 	wi_json_object(&j, "trend");
 	wi_json_string(&j, "source", r->source);
 	wi_json_string(&j, "by", r->by);
